@@ -1,0 +1,1 @@
+"""chaoslat: fault-injection tests of diagnosis."""

@@ -1,0 +1,190 @@
+"""The protocols between a system and those who look at it or break it.
+
+`Operator` is what an on-call engineer has, and all that a runbook ever gets. `Saboteur` is what only a fault has.
+A backend is one module that makes systems; `local` teaches how to write another: implement `Backend`, add it to
+the tuple in `chaoslat/backends/__init__.py` or as an entry point `chaoslat.backends`, and the contract tests
+(tests/contract) run over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from chaoslat.load.log import LatencyLog, Requests
+from chaoslat.load.schedule import Workload
+from chaoslat.model import (
+    AppMetrics,
+    CgroupCpu,
+    DbProcess,
+    FreshConnect,
+    MemoryCgroups,
+    NodeCpu,
+    NoopSample,
+    PoolState,
+    ReclaimResult,
+    SocketInfo,
+    StatementStats,
+    Volume,
+)
+
+Progress = Callable[[str], None]
+"""Called with one line for a human when a long step begins."""
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """What an on-call engineer can see and change. All times are CLOCK_MONOTONIC seconds.
+
+    Probes are read-only. Interventions write their undo to the ledger first, may be repeated, and are undone by
+    `undo_interventions`. Every method may raise `SystemLost`.
+    """
+
+    # time ------------------------------------------------------------------------------------------------
+    def now_s(self) -> float: ...
+    async def sleep(self, duration_s: float) -> None: ...
+
+    # symptom: the edge's access log -----------------------------------------------------------------------
+    async def requests(self, since_s: float, until_s: float) -> Requests:
+        """Requests due in [since, until) as known now; unfinished ones count with their age."""
+        ...
+
+    # CPU limit ------------------------------------------------------------------------------------------
+    async def app_cpu(self) -> tuple[CgroupCpu, ...]:
+        """The app's own cgroup first, then every ancestor up to the root."""
+        ...
+
+    async def set_cpu_quota(self, path: str, quota_us: int | None) -> None:
+        """Set the CFS quota of a cgroup that `app_cpu` showed; None lifts it. Re-issuing is harmless."""
+        ...
+
+    # connection pool --------------------------------------------------------------------------------------
+    async def pool(self) -> PoolState: ...
+    async def set_pool_size(self, size: int) -> PoolState: ...
+    async def app_metrics(self) -> AppMetrics: ...
+
+    # network path -----------------------------------------------------------------------------------------
+    async def sockets(self) -> tuple[SocketInfo, ...]:
+        """The app's established sockets towards its database address, seen from its network namespace."""
+        ...
+
+    async def fresh_connect(self) -> FreshConnect: ...
+    async def noop(self, count: int) -> NoopSample:
+        """`count` no-op statements (at most 20 ms apart) over one connection of a prober process beside the app."""
+        ...
+
+    # database and node ------------------------------------------------------------------------------------
+    async def statements(self) -> tuple[StatementStats, ...]:
+        """The app's statements (its schema), by digest."""
+        ...
+
+    async def db_process(self) -> DbProcess: ...
+    async def memory_cgroups(self) -> MemoryCgroups: ...
+    async def node_cpu(self) -> NodeCpu: ...
+    async def volumes(self) -> tuple[Volume, ...]:
+        """Memory-backed (tmpfs) pod volumes on the node."""
+        ...
+
+    async def reclaim(self, path: str, bound_s: float) -> ReclaimResult:
+        """Empty a memory cgroup (v1 force_empty, v2 memory.reclaim); interrupted after `bound_s`."""
+        ...
+
+    async def remove_volume(self, path: str) -> None:
+        """Remove a volume whose owner is gone. Raises ChaoslatError when the owner is alive. Cannot be undone."""
+        ...
+
+    async def undo_interventions(self) -> None: ...
+
+
+@runtime_checkable
+class Saboteur(Protocol):
+    """What only a fault may do. Each setter writes its undo to the ledger (fsync) before it acts.
+
+    Getters read the running system back, never a cached wish.
+    """
+
+    async def cpu_quota_us(self) -> int | None: ...
+    async def set_cpu_quota(self, quota_us: int | None) -> None:
+        """CFS quota of the app's cgroup; None removes it."""
+        ...
+
+    async def cpu_usage_s(self) -> float:
+        """CPU that the app's cgroup has used since its creation."""
+        ...
+
+    async def pool_size(self) -> int: ...
+    async def set_pool_size(self, size: int) -> None: ...
+    async def toxics(self) -> dict[str, dict[str, float]]:
+        """Toxics on the app -> database proxy: name -> attributes."""
+        ...
+
+    async def set_latency(self, latency_ms: float, jitter_ms: float = 0.0) -> None:
+        """A latency toxic (downstream) on the app -> database path; 0 removes it."""
+        ...
+
+    async def leaked_cgroups(self) -> int: ...
+    async def leak_cgroups(self, count: int) -> None:
+        """Leak `count` more dying memory cgroups under the limited parent of the database."""
+        ...
+
+    async def unleak_cgroups(self) -> None: ...
+    async def warm(self) -> None:
+        """Bring the database's page cache to its normal state: full up to the memory limit."""
+        ...
+
+    async def snapshot(self) -> dict[str, str]:
+        """All that a fault may touch, as read from the system: equal before injection and after undo."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SystemInfo:
+    """What `chaoslat status --json` shows."""
+
+    run_id: str
+    backend: str
+    folder: str
+    url: str
+    pids: dict[str, int]
+    cgroups: dict[str, str]
+    ports: dict[str, int]
+    namespaces: dict[str, str]
+    versions: dict[str, str]
+
+
+@runtime_checkable
+class System(Protocol):
+    """One running system under test."""
+
+    @property
+    def info(self) -> SystemInfo: ...
+    @property
+    def operator(self) -> Operator: ...
+    @property
+    def saboteur(self) -> Saboteur: ...
+    @property
+    def log(self) -> LatencyLog: ...
+
+    async def start_load(self, workload: Workload, seed: int, out: Path) -> None:
+        """Start the load generator as its own process; its log is written to `out`."""
+        ...
+
+    async def stop_load(self) -> None: ...
+    async def check(self) -> tuple[str, ...]:
+        """What is wrong with the system now, in sentences; empty when it is healthy."""
+        ...
+
+    async def destroy(self) -> None:
+        """Stop and remove everything that was created. May be called twice."""
+        ...
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Makes systems."""
+
+    name: str
+
+    async def create(self, run_id: str, progress: Progress) -> System: ...
