@@ -1,0 +1,74 @@
+"""Find the level at which a fault shows the classic symptom on this machine, now: P95 within the SLO, P99 over it.
+
+The observable is the fraction of requests over the SLO. Between 1 % and 5 % is the classic symptom; the search aims
+at the middle of `BAND`, in few short windows, and prefers the mildest level that breaks the SLO for sure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from chaoslat.faults.base import Bench
+from chaoslat.load.log import Requests
+
+BAND = (0.02, 0.045)
+WINDOW_S = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One level and the fraction of requests over the SLO that it gave."""
+
+    level: float
+    over_slo: float
+
+
+def next_level(tried: list[Tried], lo: float, hi: float) -> float:
+    """The next level to try: the geometric middle of the bracket that the tries leave.
+
+    `lo` is the mildest, `hi` the hardest allowed level; harder means more requests over the SLO.
+    """
+    mild = max((t.level for t in tried if t.over_slo < BAND[0]), default=lo)
+    hard = min((t.level for t in tried if t.over_slo > BAND[1] and t.level > mild), default=hi)
+    return math.sqrt(mild * hard)
+
+
+def best(tried: list[Tried]) -> Tried:
+    """The level nearest to the classic symptom: in the band if any was, else the mildest that is over it."""
+    broken = [t for t in tried if t.over_slo >= BAND[0]]
+    if not broken:
+        return max(tried, key=lambda t: t.over_slo)
+    return min(broken, key=lambda t: t.over_slo)
+
+
+async def search(
+    bench: Bench,
+    apply: Callable[[float], Awaitable[None]],
+    *,
+    first: float,
+    lo: float,
+    hi: float,
+    tries: int = 5,
+    name: str = "level",
+) -> float:
+    """Bisect (geometrically) for a level in `BAND`; the chosen level is in force when this returns."""
+    tried: list[Tried] = []
+    level = min(max(first, lo), hi)
+    for _ in range(tries):
+        await apply(level)
+        tried.append(Tried(level, over(await bench.measure(WINDOW_S), bench.slo_ms)))
+        bench.progress(f"calibrating: {name} {level:.3g} puts {tried[-1].over_slo:.1%} over the SLO")
+        if BAND[0] <= tried[-1].over_slo <= BAND[1]:
+            return level
+        level = next_level(tried, lo, hi)
+    chosen = best(tried)
+    if chosen.level != tried[-1].level:
+        await apply(chosen.level)
+    return chosen.level
+
+
+def over(requests: Requests, slo_ms: float) -> float:
+    """Fraction of requests over the SLO; 0 where there are none."""
+    return float((requests.latency_ms > slo_ms).mean()) if len(requests) else 0.0

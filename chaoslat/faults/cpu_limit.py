@@ -1,0 +1,71 @@
+"""`cpu-limit`: a CFS quota on the app's cgroup, so tight that bursts inside one period are cut.
+
+Mean CPU use stays below the limit; a few requests that overlap in one 100 ms period do not fit, and every thread of
+the app sleeps until the next period. The level is found from what the app uses now.
+"""
+
+from __future__ import annotations
+
+from chaoslat.backends.base import Saboteur
+from chaoslat.errors import SystemLost
+from chaoslat.faults.base import Bench, FaultDef, Level, Params
+from chaoslat.faults.calibrate import search
+
+PERIOD_US = 100_000
+MIN_QUOTA_US = 2_000  # the kernel refuses less than 1 ms; below 2 ms nothing runs
+
+
+class CpuLimitParams(Params):
+    """`limit_cores`: the limit, as in a pod's resources.limits.cpu; absent: calibrated."""
+
+    limit_cores: float | None = None
+
+
+async def inject(bench: Bench, params: CpuLimitParams) -> Level:
+    """Set the quota, given or found, and read it back."""
+    if params.limit_cores is not None:
+        await _limit(bench.saboteur, params.limit_cores)
+    else:
+        await _calibrate(bench)
+    quota_us = await bench.saboteur.cpu_quota_us()
+    return {"limit": f"{(quota_us or 0) / PERIOD_US:.3f} cores", "quota": f"{quota_us} us per {PERIOD_US} us"}
+
+
+async def undo(saboteur: Saboteur) -> None:
+    await saboteur.restore_cpu_quota()
+
+
+async def _calibrate(bench: Bench) -> None:
+    used_cores = await _used_cores(bench, 3.0)
+    bench.progress(f"the app uses {used_cores:.2f} cores without a limit")
+
+    async def at(hardness: float) -> None:
+        await _limit(bench.saboteur, used_cores / hardness)
+
+    # hardness = use / limit: at 0.3 a burst needs three times the mean, at 0.95 the queue hardly drains
+    await search(bench, at, first=0.65, lo=0.3, hi=0.97, name="use/limit")
+
+
+async def _used_cores(bench: Bench, duration_s: float) -> float:
+    start_s, before_s = bench.operator.now_s(), await bench.saboteur.cpu_usage_s()
+    await bench.operator.sleep(duration_s)
+    used_s = await bench.saboteur.cpu_usage_s() - before_s
+    return max(used_s / (bench.operator.now_s() - start_s), 0.01)
+
+
+async def _limit(saboteur: Saboteur, limit_cores: float) -> None:
+    wanted_us = max(int(limit_cores * PERIOD_US), MIN_QUOTA_US)
+    await saboteur.set_cpu_quota(wanted_us)
+    got_us = await saboteur.cpu_quota_us()
+    if got_us != wanted_us:
+        raise SystemLost(f"the quota reads {got_us} us after {wanted_us} us was written", where="app's cgroup")
+
+
+FAULT = FaultDef(
+    name="cpu-limit",
+    cause="cpu-throttling",
+    doc="CFS quota on the app's cgroup so tight that it throttles",
+    params=CpuLimitParams,
+    inject=inject,
+    undo=undo,
+)

@@ -1,0 +1,88 @@
+"""`pool-size`: the app's connection pool shrunk until requests wait for a connection.
+
+How long a request holds its connection decides which size hurts: utilisation rho = arrival rate x hold time / size
+(Little's law). The search starts at the size that puts rho near 0.6 and moves by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chaoslat.backends.base import Saboteur
+from chaoslat.errors import SystemLost
+from chaoslat.faults.base import Bench, FaultDef, Level, Params
+from chaoslat.faults.calibrate import BAND, WINDOW_S, over
+
+TARGET_RHO = 0.6
+
+
+class PoolSizeParams(Params):
+    """`size`: connections left in the pool; absent: calibrated."""
+
+    size: int | None = None
+
+
+async def inject(bench: Bench, params: PoolSizeParams) -> Level:
+    """Shrink the pool to the size given or found, and read it back."""
+    if params.size is not None:
+        await _shrink(bench.saboteur, params.size)
+    else:
+        await _calibrate(bench)
+    return {"pool size": f"{await bench.saboteur.pool_size()} connections"}
+
+
+async def undo(saboteur: Saboteur) -> None:
+    await saboteur.restore_pool_size()
+
+
+async def _calibrate(bench: Bench) -> None:
+    largest = max(await bench.saboteur.pool_size() - 1, 1)
+    size = min(max(round(await _busy_connections(bench) / TARGET_RHO), 1), largest)
+    seen: dict[int, float] = {}
+    while size not in seen:
+        await _shrink(bench.saboteur, size)
+        seen[size] = over(await bench.measure(WINDOW_S), bench.slo_ms)
+        bench.progress(f"calibrating: pool of {size} puts {seen[size]:.1%} over the SLO")
+        size = min(max(_step(size, seen[size]), 1), largest)
+    chosen = _choose(seen)
+    if chosen != size:
+        await _shrink(bench.saboteur, chosen)
+
+
+def _step(size: int, over_slo: float) -> int:
+    if over_slo < BAND[0]:
+        return size - 1
+    return size + 1 if over_slo > BAND[1] else size
+
+
+def _choose(seen: dict[int, float]) -> int:
+    """The largest pool that still breaks the SLO; if none does, the smallest."""
+    broken = [size for size, over_slo in seen.items() if over_slo >= BAND[0]]
+    return max(broken) if broken else min(seen)
+
+
+async def _busy_connections(bench: Bench) -> float:
+    """Mean number of connections in use: arrivals per second x mean hold time (Little)."""
+    window_s = 3.0
+    seen = await bench.measure(window_s, settle_s=0.0)
+    if not len(seen):
+        return 1.0
+    hold_ms = float(np.nanmean(seen.query_ms + seen.cpu_ms))
+    return len(seen) / window_s * hold_ms / 1000
+
+
+async def _shrink(saboteur: Saboteur, size: int) -> None:
+    await saboteur.set_pool_size(size)
+    got = await saboteur.pool_size()
+    if got != size:
+        raise SystemLost(f"the pool's maximum reads {got} after {size} was set", where="app's admin endpoint")
+
+
+FAULT = FaultDef(
+    name="pool-size",
+    cause="pool-wait",
+    doc="the app's connection pool shrunk until requests wait for a connection",
+    params=PoolSizeParams,
+    inject=inject,
+    undo=undo,
+)
