@@ -1,5 +1,6 @@
 """cgroup v1 and v2 behind one protocol."""
 
 from chaoslat.cgroup.base import CgroupTree, MemoryReading
+from chaoslat.cgroup.detect import detect
 
-__all__ = ["CgroupTree", "MemoryReading"]
+__all__ = ["CgroupTree", "MemoryReading", "detect"]
