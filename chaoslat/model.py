@@ -199,7 +199,7 @@ class Finding:
     sentence: str
     evidence: tuple[Evidence, ...] = ()
     interventions: tuple[str, ...] = ()
-    cured: bool = False  # the SLO came back with this step's intervention
+    settles: bool = False  # the SLO came back with this intervention, or the budget accounts for the whole tail
     started_s: float = 0.0
     took_s: float = 0.0
 
@@ -261,3 +261,4 @@ class Verdict:
     seconds_to_diagnosis_s: float | None = None
     trial_s: float = 0.0
     folder: str = ""
+    recovered: bool = True  # undo read back equal, and the load back within the SLO

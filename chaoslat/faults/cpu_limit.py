@@ -58,7 +58,9 @@ async def _limit(saboteur: Saboteur, limit_cores: float) -> None:
     await saboteur.set_cpu_quota(wanted_us)
     got_us = await saboteur.cpu_quota_us()
     if got_us != wanted_us:
-        raise SystemLost(f"the quota reads {got_us} us after {wanted_us} us was written", where="app's cgroup")
+        raise SystemLost(
+            f"the quota reads {got_us} us after {wanted_us} us was written", where="app's cgroup"
+        )
 
 
 FAULT = FaultDef(

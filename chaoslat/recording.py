@@ -1,0 +1,241 @@
+"""A recording: all that a trial measured, in one folder, enough to diagnose and judge it again without a system.
+
+    trial.json       what was tried: experiment, SLO, seed, backend, runbook, expected causes
+    events.jsonl     what the trial and the runbook did, in order
+    latencies.bin    every request (format: chaoslat.load.record)
+    operator.jsonl   every call that the runbook made, with its answer
+    findings.jsonl   one finding a step
+    verdict.json     the end
+
+Everything is written as it happens, so that a killed trial leaves what it saw.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from chaoslat.backends.base import Operator
+from chaoslat.errors import ChaoslatError, ExperimentError, NotRecorded, SystemLost
+from chaoslat.load.log import LatencyLog, Requests
+from chaoslat.model import Diagnosis, Finding, Verdict
+
+SETTLE_S = 0.03  # the load generator's records of the last moments may still be on their way
+TRIAL, EVENTS, LATENCIES = "trial.json", "events.jsonl", "latencies.bin"
+OPERATOR, FINDINGS, VERDICT = "operator.jsonl", "findings.jsonl", "verdict.json"
+
+
+class Recording:
+    """The folder of one trial, being written. Raises ChaoslatError when it cannot be written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _cannot_write(folder, error) from error
+
+    @property
+    def latencies(self) -> Path:
+        return self.folder / LATENCIES
+
+    def describe(self, **about: Any) -> None:
+        self._write(TRIAL, json.dumps(about, indent=2, sort_keys=True) + "\n")
+
+    def event(self, kind: str, at_s: float, **data: Any) -> None:
+        self.append(EVENTS, {"at_s": at_s, "event": kind, **data})
+
+    def findings(self, diagnosis: Diagnosis) -> None:
+        for finding in diagnosis.findings:
+            self.append(FINDINGS, to_json(Finding, finding))
+
+    def verdict(self, verdict: Verdict) -> None:
+        self._write(VERDICT, json.dumps(to_json(Verdict, verdict), indent=2, sort_keys=True) + "\n")
+
+    def append(self, name: str, row: dict[str, Any]) -> None:
+        try:
+            with (self.folder / name).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise _cannot_write(self.folder / name, error) from error
+
+    def _write(self, name: str, text: str) -> None:
+        try:
+            (self.folder / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise _cannot_write(self.folder / name, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> ChaoslatError:
+    return ChaoslatError(
+        "the recording cannot be written",
+        where=str(path),
+        why=error.strerror or str(error),
+        fix="free some space, or choose another folder with --out",
+    )
+
+
+def read_trial(folder: Path) -> dict[str, Any]:
+    """What was tried. Raises ExperimentError when the folder holds no whole recording."""
+    try:
+        about = json.loads((folder / TRIAL).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ExperimentError("no recording of a trial", where=str(folder / TRIAL), why=str(error)) from error
+    if not isinstance(about, dict):
+        raise ExperimentError("no recording of a trial", where=str(folder / TRIAL), why="not a JSON object")
+    return about
+
+
+def read_verdict(folder: Path) -> Verdict:
+    """The recorded verdict. Raises ExperimentError."""
+    try:
+        return cast(Verdict, adapter(Verdict).validate_json((folder / VERDICT).read_bytes()))
+    except (OSError, ValidationError) as error:
+        raise ExperimentError(
+            "no verdict is recorded", where=str(folder / VERDICT), why=str(error)
+        ) from error
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSON Lines file; a torn last line is dropped. Raises ExperimentError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExperimentError("the recording cannot be read", where=str(path), why=str(error)) from error
+    rows = [_row(path, number, line, last=number == len(lines)) for number, line in enumerate(lines, start=1)]
+    return [row for row in rows if row is not None]
+
+
+def _row(path: Path, number: int, line: str, *, last: bool) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        if last:
+            return None
+        raise ExperimentError("the recording is damaged", where=f"{path}:{number}", why=str(error)) from error
+    if not isinstance(row, dict):
+        raise ExperimentError("the recording is damaged", where=f"{path}:{number}", why="not a JSON object")
+    return row
+
+
+# --- values <-> JSON --------------------------------------------
+
+
+@cache
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def to_json(kind: Any, value: Any) -> Any:
+    return adapter(kind).dump_python(value, mode="json")
+
+
+@cache
+def _answer_kind(method: str) -> Any:
+    return get_type_hints(getattr(Operator, method))["return"]
+
+
+# --- an operator that is recorded, and one that is replayed ---
+
+METHODS = tuple(
+    name for name, member in inspect.getmembers(Operator, inspect.isfunction) if not name.startswith("_")
+)
+
+
+class _Recorder:
+    """Passes every call on and writes it down with its answer. Use `record`, which gives it its type."""
+
+    def __init__(self, operator: Operator, recording: Recording) -> None:
+        self._operator, self._recording = operator, recording
+
+    def now_s(self) -> float:
+        now_s = self._operator.now_s()
+        self._keep("now_s", (), now_s)
+        return now_s
+
+    async def requests(self, since_s: float, until_s: float) -> Requests:
+        """Not written down again: the latency log holds them; only the instant of the question is."""
+        as_of_s = self._operator.now_s() - SETTLE_S
+        self._keep("requests", (since_s, until_s), as_of_s)
+        return LatencyLog(self._recording.latencies).between(since_s, until_s, as_of_s)
+
+    def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
+        if method not in METHODS:
+            raise AttributeError(method)
+
+        async def call(*args: Any) -> Any:
+            try:
+                answer = await getattr(self._operator, method)(*args)
+            except ChaoslatError as error:
+                self._keep(method, args, None, error=str(error))
+                raise
+            self._keep(method, args, to_json(_answer_kind(method), answer))
+            return answer
+
+        return call
+
+    def _keep(self, method: str, args: tuple[Any, ...], answer: Any, **more: Any) -> None:
+        self._recording.append(OPERATOR, {"call": method, "args": list(args), "answer": answer, **more})
+
+
+def record(operator: Operator, recording: Recording) -> Operator:
+    """The same operator, with every call written to the recording."""
+    return cast(Operator, _Recorder(operator, recording))
+
+
+class _Replayer:
+    """Answers as the recorded operator did: each call with its arguments, in the recorded order."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._log = LatencyLog(folder / LATENCIES)
+        self._answers: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
+        for row in read_rows(folder / OPERATOR):
+            self._answers[_key(row.get("call", ""), row.get("args", []))].append(row)
+
+    def now_s(self) -> float:
+        return float(self._next("now_s", ()))
+
+    async def requests(self, since_s: float, until_s: float) -> Requests:
+        return self._log.between(since_s, until_s, self._next("requests", (since_s, until_s)))
+
+    def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
+        if method not in METHODS:
+            raise AttributeError(method)
+
+        async def call(*args: Any) -> Any:
+            await asyncio.sleep(0)
+            return adapter(_answer_kind(method)).validate_python(self._next(method, args))
+
+        return call
+
+    def _next(self, method: str, args: tuple[Any, ...]) -> Any:
+        waiting = self._answers.get(_key(method, args))
+        if not waiting:
+            raise NotRecorded(
+                f"the recording holds no further answer to {method}{args}",
+                where=str(self._folder / OPERATOR),
+                why="this runbook asks other questions, or in another order, than the one that was recorded",
+                fix="record a trial with this runbook: chaoslat run EXPERIMENT --runbook NAME",
+            )
+        row = waiting.popleft()
+        if "error" in row:
+            raise SystemLost(str(row["error"]))
+        return row["answer"]
+
+
+def _key(method: str, args: Any) -> str:
+    return method + json.dumps(list(args))
+
+
+def replay_operator(folder: Path) -> Operator:
+    """The operator of a recording. Raises ExperimentError or ChaoslatError for a damaged one."""
+    return cast(Operator, _Replayer(folder))

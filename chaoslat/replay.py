@@ -1,0 +1,58 @@
+"""Diagnose and judge a recorded trial again, without a system and without privileges.
+
+The same runbook asks the recorded operator the same questions and must come to the same diagnosis; another runbook
+gets answers as far as the recording holds them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from chaoslat.errors import ChaoslatError, NotRecorded
+from chaoslat.model import Diagnosis, Ruling, Verdict
+from chaoslat.recording import read_trial, read_verdict, replay_operator
+from chaoslat.runbooks import diagnose, load
+from chaoslat.verdict import judge
+
+
+def _quiet(_line: str) -> None:
+    return None
+
+
+async def replay(folder: Path, runbook: str | None = None) -> Verdict:
+    """The verdict that the recording in `folder` gives today.
+
+    A trial that was invalid stays invalid. Raises ExperimentError for a damaged recording.
+    """
+    about, recorded = read_trial(folder), read_verdict(folder)
+    if recorded.ruling is Ruling.INVALID:
+        return replace(recorded, folder=str(folder))
+    diagnosis = await _diagnose_again(folder, about, runbook or str(about["runbook"]))
+    ruling, reason = judge(recorded.truth, diagnosis)
+    return replace(
+        recorded,
+        ruling=ruling,
+        reason=reason,
+        diagnosis=diagnosis,
+        seconds_to_diagnosis_s=diagnosis.took_s,
+        folder=str(folder),
+    )
+
+
+async def _diagnose_again(folder: Path, about: dict[str, object], name: str) -> Diagnosis:
+    operator = replay_operator(folder)
+    try:
+        return await diagnose(
+            load(name),
+            operator,
+            slo_ms=float(str(about["slo_ms"])),
+            seed=int(str(about["seed"])),
+            progress=_quiet,
+        )
+    except NotRecorded as error:
+        return Diagnosis(name, (), (), missing=(error.what,))
+    except KeyError as error:
+        raise ChaoslatError(
+            "the recording is incomplete", where=str(folder), why=f"{error} is missing"
+        ) from error

@@ -1,0 +1,122 @@
+"""What a step is, and the case that the steps of one diagnosis share.
+
+A step is one file: one hypothesis, with the probe or intervention that tests it and the rule that reads the
+outcome. It gets a `Case` and its parameters (from the runbook file) and returns a `Finding`. To write the next
+one, read `network_path.py`, add it to the tuple in `chaoslat/runbooks/__init__.py`, or offer it as an entry point
+`chaoslat.steps`. A step sees an `Operator` and nothing else: no fault, no truth.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from chaoslat.backends.base import Operator, Progress
+from chaoslat.model import Cause, Evidence, Finding, Outcome
+from chaoslat.runbooks.window import Window, observe
+
+Note = Callable[[str, dict[str, Any]], None]
+"""Keeps one event for the recording: its kind and its data."""
+
+
+class StepParams(BaseModel):
+    """Base of a step's parameters: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the randomised comparison says of one factor, and what its mechanism did in the same blocks."""
+
+    outcome: str  # implicated, cleared, undecided
+    original: float  # the mechanism's figure in blocks with the original setting ...
+    lifted: float  # ... and in lifted ones; nan where there was no such block
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def mechanism_fell(self) -> bool:
+        """The mechanism was seen, and at most a third of it was left when lifted."""
+        return self.original > 0 and self.lifted <= self.original / 3
+
+
+@dataclass
+class Case:
+    """One diagnosis under way: the operator's tools, and what earlier steps have seen and changed."""
+
+    operator: Operator
+    slo_ms: float
+    rng: random.Random
+    progress: Progress
+    note: Note
+    windows: list[Window] = field(default_factory=list)
+    interventions: list[str] = field(default_factory=list)
+    answers: dict[str, Answer] | None = None  # of the comparison of CPU limit and pool, once it has run
+    cured: bool = False  # whether the SLO came back with the comparison's winners lifted
+
+    @property
+    def window(self) -> Window:
+        """The latest window with the present settings."""
+        return self.windows[-1]
+
+    async def observe(self, duration_s: float) -> Window:
+        self.windows.append(await observe(self.operator, duration_s))
+        return self.window
+
+    def intervene(self, what: str) -> None:
+        self.interventions.append(what)
+        self.note("intervention", {"what": what, "at_s": self.operator.now_s()})
+
+
+@runtime_checkable
+class Step(Protocol):
+    """One hypothesis; see the module's docstring."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def cause(self) -> Cause: ...
+    @property
+    def hypothesis(self) -> str: ...
+    @property
+    def params(self) -> type[StepParams]: ...
+    @property
+    def run(self) -> Callable[[Case, Any], Any]:
+        """`async (case, params) -> Finding`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepDef:
+    """The ordinary way to be a `Step`: a function and a description."""
+
+    name: str
+    cause: Cause
+    hypothesis: str
+    params: type[StepParams]
+    run: Callable[[Case, Any], Any]
+
+    def finding(
+        self,
+        outcome: Outcome,
+        sentence: str,
+        *evidence: Evidence,
+        settles: bool = False,
+        interventions: tuple[str, ...] = (),
+        cause: Cause | None = None,
+    ) -> Finding:
+        """A finding of this step."""
+        return Finding(
+            step=self.name,
+            hypothesis=self.hypothesis,
+            outcome=outcome,
+            cause=self.cause if cause is None else cause,
+            sentence=sentence,
+            evidence=evidence,
+            interventions=interventions,
+            settles=settles,
+        )

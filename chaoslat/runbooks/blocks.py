@@ -1,0 +1,175 @@
+"""Steps 1 and 2 share their blocks: every block draws the CPU limit and the pool size by fair coins.
+
+The comparison itself (evidence, decisions) is `chaoslat.compare`; here its blocks are made on a live system: both
+settings re-issued at every boundary, the same head dropped whether or not something changed, and each block's
+mechanism read beside its latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from chaoslat.compare import Comparison, Passive
+from chaoslat.load.log import Requests
+from chaoslat.model import CgroupCpu
+from chaoslat.runbooks.base import Case
+from chaoslat.runbooks.window import cgroup_difference
+
+BLOCK_S = 0.5
+LEAST_HEAD_S = 0.03
+MOST_HEAD_S = 1.0
+GRACE_S = 0.14  # a request that is not finished so long after its block counts with its age
+VOID_LAG_MS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lever:
+    """One reversible intervention: both settings can be issued at any time, and re-issued."""
+
+    factor: str
+    what: str  # "CPU limit 0.30 cores -> none"
+    lift: Callable[[], Awaitable[object]]
+    restore: Callable[[], Awaitable[object]]
+
+    async def issue(self, lifted: bool) -> None:
+        await (self.lift() if lifted else self.restore())
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A block that has ended and waits to be judged; throttling includes its head."""
+
+    settings: dict[str, bool]
+    start_s: float
+    end_s: float
+    throttled_share: float  # throttled periods / periods, in the worst cgroup of the app's path
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One judged block: its latencies and its mechanism."""
+
+    span: Span
+    requests: Requests
+    void: bool  # the load generator lagged
+
+    @property
+    def throttled_share(self) -> float:
+        return self.span.throttled_share
+
+    @property
+    def acquire_mean_ms(self) -> float:
+        known = self.requests.acquire_ms[np.isfinite(self.requests.acquire_ms)]
+        return float(known.mean()) if len(known) else float("nan")
+
+
+@dataclass
+class Run:
+    """The blocks of one comparison."""
+
+    comparison: Comparison
+    levers: tuple[Lever, ...]
+    slo_ms: float
+    blocks: list[Block] = field(default_factory=list)
+
+    def mean(self, figure: str, factor: str, lifted: bool) -> float:
+        """Mean of a mechanism's figure over the blocks in which the factor had that setting; nan of none."""
+        values = [getattr(b, figure) for b in self.blocks if b.span.settings[factor] is lifted]
+        values = [value for value in values if np.isfinite(value)]
+        return float(np.mean(values)) if values else float("nan")
+
+    def over_slo(self, factor: str, lifted: bool) -> float:
+        """Fraction of requests over the SLO in the blocks with that setting; nan of none."""
+        chosen = [
+            b.requests.latency_ms for b in self.blocks if b.span.settings[factor] is lifted and not b.void
+        ]
+        return float((np.concatenate(chosen) > self.slo_ms).mean()) if any(map(len, chosen)) else float("nan")
+
+
+async def compare(case: Case, levers: tuple[Lever, ...]) -> Run:
+    """Run blocks until the comparison has decided; what is implicated stays lifted, the rest is put back."""
+    window = case.window
+    passive = Passive.cut(window.requests.due_s, window.requests.latency_ms, BLOCK_S)
+    comparison = Comparison(tuple(lever.factor for lever in levers), passive, case.slo_ms, case.rng)
+    run = Run(comparison, levers, case.slo_ms)
+    for lever in levers:
+        case.intervene(f"randomised blocks: {lever.what}")
+    await _run_blocks(case, run)
+    for lever in levers:
+        await lever.issue(comparison.decisions[lever.factor].outcome == "implicated")
+    return run
+
+
+async def _run_blocks(case: Case, run: Run) -> None:
+    started_s = case.operator.now_s()
+    pending: Span | None = None
+    while not run.comparison.finished(case.operator.now_s() - started_s):
+        pending = await _one_block(case, run, pending, started_s)
+    if pending is not None:
+        await case.operator.sleep(GRACE_S)
+        await _judge(case, run, pending, started_s)
+
+
+async def _one_block(case: Case, run: Run, before: Span | None, started_s: float) -> Span | None:
+    """Switch, judge the block before this one in this one's head, and let this one run.
+
+    None when the judgement ended the comparison: the block is not needed.
+    """
+    operator, settings = case.operator, run.comparison.draw()
+    switch_s = operator.now_s()
+    for lever in run.levers:
+        await lever.issue(settings[lever.factor])
+    cpu = await operator.app_cpu()
+    if before is not None:
+        await operator.sleep(max(switch_s + GRACE_S - operator.now_s(), 0.0))
+        await _judge(case, run, before, started_s)
+        if run.comparison.finished(operator.now_s() - started_s):
+            return None
+    await operator.sleep(max(switch_s + LEAST_HEAD_S + BLOCK_S - operator.now_s(), 0.0))
+    start_s = await _quiet_from(case, switch_s)
+    await operator.sleep(max(start_s + BLOCK_S - operator.now_s(), 0.0))
+    return await _close(case, settings, cpu, start_s)
+
+
+async def _quiet_from(case: Case, switch_s: float) -> float:
+    """When the requests that were in flight at the switch were gone: at least 30 ms, at most 1 s after it."""
+    before = await case.operator.requests(switch_s - 10.0, switch_s)
+    ended_s = before.due_s + before.latency_ms / 1000.0
+    gone_s = float(ended_s.max()) if len(before) else switch_s
+    return min(max(gone_s, switch_s + LEAST_HEAD_S), switch_s + MOST_HEAD_S)
+
+
+async def _close(case: Case, settings: dict[str, bool], cpu: tuple[CgroupCpu, ...], start_s: float) -> Span:
+    used = cgroup_difference(cpu, await case.operator.app_cpu())
+    return Span(settings, start_s, case.operator.now_s(), throttled_share(used))
+
+
+async def _judge(case: Case, run: Run, span: Span, started_s: float) -> None:
+    """Give the block to the comparison, `GRACE_S` after its end."""
+    seen = await case.operator.requests(span.start_s, span.end_s)
+    void = len(seen) > 0 and float(np.quantile(seen.lag_ms, 0.99)) > VOID_LAG_MS
+    block = Block(span, seen, void)
+    run.comparison.add(span.settings, seen.latency_ms, case.operator.now_s() - started_s, void=void)
+    run.blocks.append(block)
+    case.note("block", _block_note(block))
+
+
+def _block_note(block: Block) -> dict[str, object]:
+    acquire_ms = block.acquire_mean_ms
+    return {
+        "settings": block.span.settings,
+        "start_s": block.span.start_s,
+        "end_s": block.span.end_s,
+        "requests": len(block.requests),
+        "throttled_share": block.throttled_share,
+        "acquire_mean_ms": acquire_ms if np.isfinite(acquire_ms) else None,
+        "void": block.void,
+    }
+
+
+def throttled_share(cgroups: tuple[CgroupCpu, ...]) -> float:
+    """Throttled periods / periods in the cgroup of the path that throttled most; 0 where no period ended."""
+    return max((c.throttled_periods / c.periods for c in cgroups if c.periods), default=0.0)

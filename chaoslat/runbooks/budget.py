@@ -1,0 +1,57 @@
+"""The latency budget: what would the tail look like without one part of each request's time?
+
+A request's latency is the sum of what it waited for a connection, its statements (server time and path), its CPU
+section, and the rest. Taking one part away from every request bounds what a cure of that part can bring: a part
+that leaves the tail as it is cannot be its cause. (It bounds from one side only: queueing behind slow requests
+would shrink too, so a small relief clears, a large one implicates only together with the mechanism.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chaoslat.load.log import Requests
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Relief:
+    """Fractions of requests over the SLO, as measured and with the part taken away."""
+
+    over_before: float
+    over_after: float
+
+    @property
+    def share(self) -> float:
+        """How much of the tail goes with the part: 0 nothing, 1 all of it. 0 where there is no tail."""
+        return 1.0 - self.over_after / self.over_before if self.over_before else 0.0
+
+
+def relief(requests: Requests, part_ms: Floats, slo_ms: float) -> Relief:
+    """The tail with `part_ms` (one value a request, nan where unknown: counts as nothing) taken away."""
+    if not len(requests):
+        return Relief(0.0, 0.0)
+    latency_ms = requests.latency_ms
+    left_ms = latency_ms - np.nan_to_num(np.maximum(part_ms, 0.0))
+    return Relief(float((latency_ms > slo_ms).mean()), float((left_ms > slo_ms).mean()))
+
+
+def path_part_ms(requests: Requests, round_trip_ms: float) -> Floats:
+    """Time of each request on the path: its statements, one round trip each, never more than its query time."""
+    counted = np.maximum(requests.statements, 0)  # -1: the app did not say
+    return np.minimum(counted * round_trip_ms, np.nan_to_num(requests.query_ms))
+
+
+def server_part_ms(requests: Requests, round_trip_ms: float) -> Floats:
+    """Time of each request in the database: its query time less its time on the path."""
+    return np.nan_to_num(requests.query_ms) - path_part_ms(requests, round_trip_ms)
+
+
+def unexplained_part_ms(requests: Requests) -> Floats:
+    """Time that neither pool, query nor CPU section accounts for: the event loop, the edge, the machine."""
+    known_ms = requests.acquire_ms + requests.query_ms + requests.cpu_ms
+    return np.maximum(requests.latency_ms - known_ms, 0.0)
