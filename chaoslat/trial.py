@@ -189,16 +189,15 @@ def _bench(course: Course) -> Bench:
 async def _symptom_gate(course: Course) -> None:
     """The SLO breaks as the experiment says, over a window that grows: few requests make a noisy P99."""
     course.progress("symptom gate")
-    start_s = course.operator.now_s()
+    start_s, words = course.operator.now_s(), ""
     for _ in range(GATE_LOOKS):
         await course.operator.sleep(GATE_WINDOW_S)
         seen = await course.look(start_s)
-        course.symptom = symptom_of(seen, course.operator.now_s() - start_s, course.experiment.slo_ms)
-        if shows(course.experiment.symptom, course.symptom, course.experiment.slo_ms):
+        symptom = symptom_of(seen, course.operator.now_s() - start_s, course.experiment.slo_ms)
+        course.symptom, words = symptom, _words(symptom)
+        if shows(course.experiment.symptom, symptom, course.experiment.slo_ms):
             return _gate_passed(course, seen)
-    raise Invalid(
-        f"the symptom is not {course.experiment.symptom!r}: with {_truth(course)} {_words(course.symptom)}"
-    )
+    raise Invalid(f"the symptom is not {course.experiment.symptom!r}: with {_truth(course)} {words}")
 
 
 def shows(wanted: str, seen: Symptom, slo_ms: float) -> bool:

@@ -1,0 +1,54 @@
+"""First guesses of the faults follow from what the running system shows."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.doubles import requests
+
+from chaoslat import faults
+from chaoslat.errors import UsageError
+from chaoslat.faults.network_latency import bounds_ms
+from chaoslat.faults.pool_size import _choose, _step
+
+
+def test_the_delay_lies_between_what_breaks_the_heavy_and_what_breaks_the_ordinary_request():
+    statements = np.array([3] * 96 + [13] * 4)
+    first_ms, hi_ms = bounds_ms(requests([6.0] * 100, statements=statements), slo_ms=30.0)
+    assert 13 * first_ms + 6 > 30
+    assert 3 * first_ms + 6 < 30
+    assert hi_ms > first_ms
+
+
+@given(st.floats(0.5, 29), st.integers(1, 60))
+def test_bounds_are_positive_whatever_the_app_does(latency_ms, heavy):
+    first_ms, hi_ms = bounds_ms(requests([latency_ms] * 50, statements=heavy), slo_ms=30.0)
+    assert 0 < first_ms
+    assert 0 < hi_ms
+
+
+@given(st.dictionaries(st.integers(1, 9), st.floats(0, 1), min_size=1))
+def test_the_pool_is_the_largest_that_breaks_the_slo(seen):
+    chosen = _choose(seen)
+    broken = [size for size, over in seen.items() if over >= 0.02]
+    assert chosen == (max(broken) if broken else min(seen))
+
+
+def test_the_pool_search_moves_by_one_and_stays_in_the_band():
+    assert _step(3, 0.0) == 2
+    assert _step(3, 0.5) == 4
+    assert _step(3, 0.03) == 3
+
+
+def test_every_fault_has_a_name_of_its_own_and_says_what_it_does():
+    known = faults.catalogue()
+    assert len(known) == len(faults.FAULTS)
+    assert all(f.doc and f.cause and f.params.model_config["extra"] == "forbid" for f in known.values())
+
+
+def test_an_unknown_fault_gets_the_nearest_name():
+    try:
+        faults.get("cpu-limt")
+    except UsageError as error:
+        assert "cpu-limit" in error.fix
+    else:
+        raise AssertionError("an unknown fault was found")
