@@ -155,6 +155,7 @@ class _Recorder:
 
     def __init__(self, operator: Operator, recording: Recording) -> None:
         self._operator, self._recording = operator, recording
+        self._log: LatencyLog | None = None  # there is none before the load runs
 
     def now_s(self) -> float:
         now_s = self._operator.now_s()
@@ -165,7 +166,8 @@ class _Recorder:
         """Not written down again: the latency log holds them; only the instant of the question is."""
         as_of_s = self._operator.now_s() - SETTLE_S
         self._keep("requests", (since_s, until_s), as_of_s)
-        return LatencyLog(self._recording.latencies).between(since_s, until_s, as_of_s)
+        self._log = self._log or LatencyLog(self._recording.latencies)
+        return self._log.between(since_s, until_s, as_of_s)
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
         if method not in METHODS:

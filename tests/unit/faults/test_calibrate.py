@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.doubles import LevelledOperator, bench
 
 from chaoslat.faults.calibrate import BAND, Tried, best, next_level, search
+from tests.doubles import LevelledOperator, bench
 
 tries = st.lists(st.builds(Tried, st.floats(0.3, 0.97), st.floats(0, 1)), min_size=1, max_size=6)
 

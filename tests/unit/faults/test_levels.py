@@ -1,14 +1,15 @@
 """First guesses of the faults follow from what the running system shows."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.doubles import requests
 
 from chaoslat import faults
 from chaoslat.errors import UsageError
 from chaoslat.faults.network_latency import bounds_ms
 from chaoslat.faults.pool_size import _choose, _step
+from tests.doubles import requests
 
 
 def test_the_delay_lies_between_what_breaks_the_heavy_and_what_breaks_the_ordinary_request():
@@ -22,8 +23,8 @@ def test_the_delay_lies_between_what_breaks_the_heavy_and_what_breaks_the_ordina
 @given(st.floats(0.5, 29), st.integers(1, 60))
 def test_bounds_are_positive_whatever_the_app_does(latency_ms, heavy):
     first_ms, hi_ms = bounds_ms(requests([latency_ms] * 50, statements=heavy), slo_ms=30.0)
-    assert 0 < first_ms
-    assert 0 < hi_ms
+    assert first_ms > 0
+    assert hi_ms > 0
 
 
 @given(st.dictionaries(st.integers(1, 9), st.floats(0, 1), min_size=1))
@@ -46,9 +47,6 @@ def test_every_fault_has_a_name_of_its_own_and_says_what_it_does():
 
 
 def test_an_unknown_fault_gets_the_nearest_name():
-    try:
+    with pytest.raises(UsageError) as caught:
         faults.get("cpu-limt")
-    except UsageError as error:
-        assert "cpu-limit" in error.fix
-    else:
-        raise AssertionError("an unknown fault was found")
+    assert "cpu-limit" in caught.value.fix

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.doubles import requests
 
 from chaoslat.runbooks.budget import path_part_ms, relief, server_part_ms
+from tests.doubles import requests
 
 latencies = st.lists(st.floats(0.1, 500), min_size=1, max_size=200)
 

@@ -1,13 +1,13 @@
 """The engine: order, when it stops, and the three end states."""
 
 import pytest
-from tests.doubles import VirtualTime, requests
 
 from chaoslat.errors import ExperimentError, UsageError
 from chaoslat.model import Outcome
 from chaoslat.runbooks import STEPS, load, names
 from chaoslat.runbooks.base import StepDef, StepParams
 from chaoslat.runbooks.engine import Planned, Runbook, diagnose
+from tests.doubles import VirtualTime, requests
 
 
 class Quiet(VirtualTime):
