@@ -26,7 +26,7 @@ DATABASE = "shop"
 ROWS = 300_000
 CUSTOMERS = 1_000
 
-_RECIPE = "1"  # raise it to have every machine fill its seed again
+_RECIPE = "2"  # raise it to have every machine fill its seed again
 _CHUNK_ROWS = 10_000
 _FULL = re.compile(r";\s*$", re.MULTILINE)
 
@@ -113,6 +113,8 @@ def _fill(server: MysqlServer, datadir: Path, rows: int, progress: Progress) -> 
             _apply(
                 admin, "fill.sql", first=first, last=min(first + _CHUNK_ROWS - 1, rows), customers=CUSTOMERS
             )
+        # The statistics of an empty table would be copied along: the optimizer then scans 300,000 rows to read 50.
+        admin.execute("ANALYZE TABLE shop.orders, shop.customers")
         _check(admin, rows)
         progress("shutting down cleanly")
 
