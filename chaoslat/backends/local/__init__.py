@@ -1,0 +1,5 @@
+"""The embedded default backend: real processes on this machine."""
+
+from chaoslat.backends.local.backend import LocalBackend
+
+__all__ = ["LocalBackend"]
