@@ -55,7 +55,7 @@ class Part(Protocol):
 
 def install_command(name: str) -> str:
     """The command that installs one part."""
-    return f"python -m chaoslat.parts install {name}"
+    return f"make setup (or: .venv/bin/python -m chaoslat.parts install {name})"
 
 
 def need(found: Found | Missing) -> Found:

@@ -17,7 +17,8 @@ from chaoslat.errors import ChaoslatError, EnvironmentMissing
 from chaoslat.parts.apt_sources import machine_sources
 from chaoslat.parts.apt_tree import AptTree
 from chaoslat.parts.base import Found, Missing, Progress, install_command, need
-from chaoslat.parts.mysql_plans import PACKAGES, Plan, plans, read_os_release
+from chaoslat.parts.distribution import read_os_release
+from chaoslat.parts.mysql_plans import PACKAGES, Plan, plans
 from chaoslat.parts.mysql_server import PROGRAM, Flavour, MysqlServer, from_prefix, from_program, read_version
 from chaoslat.parts.prefix import carry_folder, carry_program, launch_argv
 from chaoslat.parts.run import run

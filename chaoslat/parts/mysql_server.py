@@ -48,9 +48,9 @@ class MysqlServer:
     ) -> list[str]:
         """The command that runs it in the foreground, its log on stderr; SIGTERM shuts it down cleanly.
 
-        `datadir` must belong to the user it runs as, and `socket` be at most 107 bytes long. `user` is
-        `run_as()` by default. Started as root it reads its own files before it gives root up, so only `datadir`
-        and the socket's folder need be open to that user. `extra` goes last and wins over `config`.
+        `datadir` must belong to the user it runs as, by default `run_as()`; `socket` has at most 107 bytes.
+        Started as root it reads its own files before it gives root up, so only `datadir` and the socket's
+        folder need be open to that user. `extra` goes last and wins over `config`.
         """
         return [
             *self.argv_prefix,
