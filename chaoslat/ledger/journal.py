@@ -14,7 +14,7 @@ Line = dict[str, Any]
 
 
 class Journal:
-    """Lines are written whole or not at all: a writer that was killed leaves a torn last line, which counts for nothing."""
+    """Lines are written whole or not at all; the torn last line of a writer that was killed counts for nothing."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -25,6 +25,7 @@ class Entry:
     number: int
     kind: str
     args: Mapping[str, JsonValue] = field(default_factory=dict)
+    run_id: str = ""  # whose: an undo refuses what does not carry this id
 
 
 class Ledger:
@@ -76,7 +77,7 @@ class Ledger:
         """What is still to be undone, newest first. Raises ChaoslatError when the file was tampered with."""
         lines = self._read()
         settled = {line["settled"] for line in lines if "settled" in line}
-        return [entry for entry in reversed(_promised(lines)) if entry.number not in settled]
+        return [entry for entry in reversed(_promised(lines, self.run_id)) if entry.number not in settled]
 
     def close_run(self) -> None:
         """Remove the run's folder. May be called twice. Raises ChaoslatError when something is still to be undone."""
@@ -123,12 +124,9 @@ def _next_number(lines: list[Line]) -> int:
     return 1 + max((entry.number for entry in _promised(lines)), default=0)
 
 
-def _promised(lines: list[Line]) -> list[Entry]:
-    return [
-        Entry(int(line["entry"]), str(line["kind"]), line.get("args", {}))
-        for line in lines
-        if "entry" in line
-    ]
+def _promised(lines: list[Line], run_id: str = "") -> list[Entry]:
+    promised = (line for line in lines if "entry" in line)
+    return [Entry(int(line["entry"]), str(line["kind"]), line.get("args", {}), run_id) for line in promised]
 
 
 def _cannot_write(path: Path, error: OSError) -> ChaoslatError:

@@ -35,7 +35,7 @@ def scoped(run_id: str) -> str:
 
 
 def link_name(run_id: str, end: Literal["h", "n"]) -> str:
-    """One end of a run's veth pair, on the host (`h`) or in the namespace (`n`). Interfaces have at most 15 characters."""
+    """One end of a run's veth pair, on the host (`h`) or in the namespace (`n`); a name has at most 15 characters."""
     return f"cl{check_run_id(run_id)}{end}"
 
 
