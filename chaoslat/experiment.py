@@ -1,7 +1,7 @@
 """What an experiment is: a workload, an SLO, faults, a runbook, and the causes that the runbook should find.
 
-Written as a YAML file; `load` reads one and `experiment_file.py` checks it. An experiment is a frozen value that
-a trial takes; reading one injects nothing.
+Written as a YAML file; `load` reads one and `experiment_file.py` checks it. An experiment is a frozen value
+that a trial takes; reading one injects nothing.
 """
 
 from __future__ import annotations

@@ -1,0 +1,5 @@
+"""`python -m chaoslat`: the command line."""
+
+from chaoslat.cli import main
+
+main()

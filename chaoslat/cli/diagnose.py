@@ -1,0 +1,102 @@
+"""`chaoslat diagnose`: run a runbook on a system that is up. Nobody knows the truth."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chaoslat.cli import app as frame
+from chaoslat.cli import exits
+from chaoslat.cli.output import Progress, print_result, progress
+from chaoslat.experiment import DEFAULT_RUNBOOK, DEFAULT_SLO_MS, DEFAULT_WORKLOAD
+from chaoslat.interruption import interruptible
+from chaoslat.loop_thread import LoopThread
+from chaoslat.model import Diagnosis
+from chaoslat.report.terminal import findings
+from chaoslat.runs import AttachedSystem
+
+WARM_S = 12.0
+"""Load before a diagnosis on a system that had none: the first step looks back at the symptom."""
+
+RunId = Annotated[
+    str | None, typer.Argument(metavar="[RUN]", help="The run; may be left out when there is one.")
+]
+Slo = Annotated[float, typer.Option(min=1, max=60_000, help="The SLO of a request, in milliseconds.")]
+
+
+@frame.command(frame.app, "diagnose")
+def diagnose(
+    run: RunId = None,
+    slo_ms: Slo = DEFAULT_SLO_MS,
+    runbook: frame.Runbook = None,
+    seed: frame.Seed = None,
+    as_json: frame.Json = False,
+) -> int:
+    """Look for the cause of the tail on a system that is up. The runbook's interventions are undone at the end.
+
+    Exit code 0 when it came to a conclusion (a cause, or none), 4 when it is inconclusive.
+    """
+    from chaoslat.ledger.lock import machine_lock
+    from chaoslat.runs import kept_run
+
+    run_id, number = kept_run(run), frame.chosen_seed(seed)
+    thread = LoopThread()
+    try:
+        with progress() as show, interruptible(), machine_lock(run_id, "diagnose"):
+            show(f"seed {number}, run {run_id}")
+            found = thread.call(_diagnose(run_id, runbook or DEFAULT_RUNBOOK, slo_ms, number, show), show)
+    finally:
+        thread.stop()
+    text = "\n".join([*findings(found.findings), "", _conclusion(found)])
+    print_result(asdict(found) | {"label": found.label, "run": run_id, "seed": number}, text, as_json=as_json)
+    return exits.INVALID if found.inconclusive else exits.AS_EXPECTED
+
+
+async def _diagnose(run_id: str, runbook: str, slo_ms: float, seed: int, show: Progress) -> Diagnosis:
+    from chaoslat.runbooks import diagnose as look
+    from chaoslat.runbooks import load
+    from chaoslat.runs import attach
+
+    chosen = load(runbook)
+    async with _attached(attach(run_id)) as system, _under_load(system, seed, show):
+        try:
+            return await look(chosen, system.operator, slo_ms=slo_ms, seed=seed, progress=show)
+        finally:
+            show("undoing the runbook's interventions")
+            await asyncio.shield(system.operator.undo_interventions())
+
+
+@asynccontextmanager
+async def _attached(system: AttachedSystem) -> AsyncIterator[AttachedSystem]:
+    try:
+        yield system
+    finally:
+        await system.close()
+
+
+@asynccontextmanager
+async def _under_load(system: AttachedSystem, seed: int, show: Progress) -> AsyncIterator[None]:
+    """Give a system load for the time of the diagnosis when it has none of its own."""
+    if "load" in system.info.pids:
+        yield
+        return
+    show("the system has no load: starting one")
+    await system.start_load(DEFAULT_WORKLOAD, seed, Path(system.info.folder) / "diagnose.bin")
+    try:
+        await asyncio.sleep(WARM_S)
+        yield
+    finally:
+        await system.stop_load()
+
+
+def _conclusion(found: Diagnosis) -> str:
+    missing = f" ({'; '.join(found.missing)})" if found.missing else ""
+    return (
+        f"diagnosis: {found.label}{missing}, {found.took_s:.1f} s, {found.intervention_count} interventions"
+    )

@@ -1,0 +1,120 @@
+"""Experiment files as pytest items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chaoslat.errors import ChaoslatError, ExperimentError
+from chaoslat.plugin.asked import MARK
+from chaoslat.plugin.state import STATE, keep_verdict
+
+if TYPE_CHECKING:
+    from chaoslat.experiment import Experiment
+    from chaoslat.model import Verdict
+
+_OURS = re.compile(rb"""^\s*["']?apiVersion["']?\s*:\s*["']?chaoslat/""", re.MULTILINE)
+_LOOKED_AT_BYTES = 1_000_000
+
+
+def is_experiment(path: Path, folders: tuple[Path, ...]) -> bool:
+    """A YAML file in one of the folders that says it is ours. Reads the text; parses nothing."""
+    if path.suffix not in (".yaml", ".yml") or not any(path.is_relative_to(folder) for folder in folders):
+        return False
+    try:
+        with path.open("rb") as file:
+            return bool(_OURS.search(file.read(_LOOKED_AT_BYTES)))
+    except OSError:
+        return False
+
+
+class TrialFailed(Exception):
+    """A trial did not end with a correct diagnosis. Carries the verdict."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        from chaoslat.report.terminal import headline
+
+        super().__init__(headline(verdict))
+        self.verdict = verdict
+
+
+class ExperimentFile(pytest.File):
+    """One YAML file: one item."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The experiment; or, when the file is no good, an item that fails and says why.
+
+        The failing item carries no mark `chaos` unless chaos was asked for, so that a broken file is seen in the
+        ordinary run too (it costs a parse and injects nothing), and by `-m chaos` as well.
+        """
+        from chaoslat.experiment import load
+
+        try:
+            experiment = load(self.path)
+        except ExperimentError as error:
+            yield BrokenExperiment.from_parent(self, name=self.path.stem, error=error)
+        else:
+            yield ExperimentItem.from_parent(self, name=experiment.name, experiment=experiment)
+
+
+class _Item(pytest.Item):
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, 0, f"experiment {self.name}"
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Plain words for what a user can meet; a traceback is for bugs only."""
+        if isinstance(excinfo.value, (ChaoslatError, TrialFailed)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+
+class BrokenExperiment(_Item):
+    """Fails with file, line, key and what is allowed."""
+
+    def __init__(self, *, error: ExperimentError, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._error = error
+        if self.config.stash[STATE].asked:
+            self.add_marker(MARK)
+
+    def runtest(self) -> None:
+        raise self._error
+
+
+class ExperimentItem(_Item):
+    """Runs one trial. Passes when the runbook found what the experiment expects, and in no other case.
+
+    An invalid or inconclusive trial fails: it is no pass, since nothing was shown, and a skip would turn a suite
+    green that tested nothing. Its message begins with its own word, so that it cannot be taken for a wrong
+    diagnosis. What an experiment says that it `needs` and the machine does not offer is a skip.
+    """
+
+    def __init__(self, *, experiment: Experiment, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._experiment = experiment
+        self.add_marker(MARK)
+
+    def setup(self) -> None:
+        skip_unless_offered(self._experiment)
+
+    def runtest(self) -> None:
+        from chaoslat.model import Ruling
+
+        state = self.config.stash[STATE]
+        verdict = state.session().trial(self._experiment, runbook=state.settings.runbook)
+        keep_verdict(self, verdict)
+        if verdict.ruling is not Ruling.CORRECT:
+            raise TrialFailed(verdict)
+
+
+def skip_unless_offered(experiment: Experiment) -> None:
+    """Skip the item when the machine lacks what the experiment says that it needs."""
+    from chaoslat.capabilities import missing
+
+    lacking = missing(experiment.needs)
+    if lacking:
+        pytest.skip(f"this machine does not offer {', '.join(lacking)} (`chaoslat doctor`)")

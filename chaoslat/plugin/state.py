@@ -1,0 +1,133 @@
+"""What the plugin knows in one pytest session, and the chaoslat session that it opens when a trial needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chaoslat.plugin.asked import could_ask, on_command_line
+from chaoslat.plugin.options import Settings, worker_input
+
+if TYPE_CHECKING:  # heavy: imported when the first trial needs them
+    from chaoslat.experiment import Experiment
+    from chaoslat.model import Verdict
+    from chaoslat.session import Session
+
+STATE = pytest.StashKey["State"]()
+VERDICTS = pytest.StashKey[list["Verdict"]]()
+WORKER_KEY = "chaoslat"
+
+
+class State:
+    """Settings, what was asked for, and the session once it is open."""
+
+    def __init__(self, config: pytest.Config, parser: pytest.Parser) -> None:
+        self._config = config
+        self.settings = Settings.of(config)
+        told = (worker_input(config) or {}).get(WORKER_KEY)
+        self.expression: str = (
+            told["expression"] if told else on_command_line(parser, config.invocation_params.args)
+        )
+        self.asked = could_ask(self.expression)
+        self.notes: list[str] = []
+        self._seed: int | None = told["seed"] if told else self.settings.seed
+        self._out: str | None = told["out"] if told else None
+        self._session: Session | None = None
+
+    @property
+    def seed(self) -> int:
+        """The session's seed; drawn once when none was given."""
+        if self._seed is None:
+            from chaoslat.seeds import fresh_seed
+
+            self._seed = fresh_seed()
+        return self._seed
+
+    @property
+    def out(self) -> Path:
+        """Where the recordings go."""
+        if self._out is None:
+            self._out = str(self.settings.out or self._default_out())
+        return Path(self._out)
+
+    def for_worker(self) -> dict[str, Any]:
+        """What a worker has to know, in plain values."""
+        return {"expression": self.expression, "seed": self.seed, "out": str(self.out)}
+
+    def session(self) -> Session:
+        """The chaoslat session; opened at the first call. Raises ChaoslatError."""
+        if self._session is None:
+            self._session = open_session(self)
+        return self._session
+
+    def close(self) -> None:
+        """Close the session, if one is open: the system goes (or is kept), the summary is written."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        kept = session.close()
+        if kept:
+            self.notes.append(str(kept))
+        if session.verdicts:
+            from chaoslat.report import summary
+
+            summary.write(session.verdicts, out=self.out, seed=self.seed, backend=self.settings.backend)
+
+    def _default_out(self) -> Path:
+        from chaoslat.report.summary import out_folder
+
+        return self._config.rootpath / out_folder(self.seed)
+
+
+def open_session(state: State) -> Session:
+    """A session on the real machine. Tests of the plugin put another one in its place."""
+    from chaoslat import backends
+    from chaoslat.session import Keep, Session
+
+    return Session(
+        backends.get(state.settings.backend),
+        out=state.out,
+        seed=state.seed,
+        progress=_progress,
+        keep=Keep(state.settings.keep),
+    )
+
+
+def _progress(line: str) -> None:
+    """To standard output: pytest captures it, shows it when the item fails, and lets it through with -s."""
+    print(line, flush=True)
+
+
+def find_experiment(state: State, wanted: str | Path | Experiment) -> Experiment:
+    """An experiment by name, by path or as it is. Raises ExperimentError."""
+    from chaoslat.experiment import Experiment, load, resolve
+
+    if isinstance(wanted, Experiment):
+        return wanted
+    folders: list[Path | None] = [folder for folder in state.settings.folders if folder.is_dir()]
+    return load(_first(lambda folder: resolve(str(wanted), folder), folders or [None]))
+
+
+def _first(find: Callable[[Path | None], Path], folders: list[Path | None]) -> Path:
+    """What the first folder gives that has it; the error of the last one when none has."""
+    from chaoslat.errors import ExperimentError
+
+    for folder in folders[:-1]:
+        try:
+            return find(folder)
+        except ExperimentError:
+            continue
+    return find(folders[-1])
+
+
+def keep_verdict(item: pytest.Item, verdict: Verdict) -> None:
+    """Note a trial of an item, for its report, the table and JUnit."""
+    from chaoslat.report.rows import Row
+    from chaoslat.report.terminal import explain
+
+    item.stash.setdefault(VERDICTS, []).append(verdict)
+    item.user_properties.extend(Row.of(verdict).properties())
+    item.add_report_section("call", "chaoslat", explain(verdict))
