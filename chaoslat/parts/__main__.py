@@ -1,6 +1,6 @@
-"""`python -m chaoslat.parts check` and `install [NAME...]`.
+"""`python -m chaoslat.parts check`, `install [NAME...]`, `path NAME` and `with-mysql COMMAND...`.
 
-Exit codes: 0 all there, 2 usage, 3 something is missing.
+Exit codes: 0 all there, 2 usage, 3 something is missing; `with-mysql` has that of the command.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import sys
 import time
 from collections.abc import Sequence
 
+from chaoslat import paths
 from chaoslat.errors import ChaoslatError, UsageError
 from chaoslat.parts import Found, Missing, Part, all_parts
+from chaoslat.parts.base import need
+from chaoslat.parts.mysql_lend import run_with_mysql
 
 _MISSING = 3
 
@@ -20,8 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; errors are printed plainly and become the exit code."""
     asked = _parser().parse_args(argv)
     try:
-        parts = _named(getattr(asked, "names", []))
-        return _check(parts) if asked.command == "check" else _install(parts)
+        return int(asked.run(asked))
     except ChaoslatError as error:
         print(error, file=sys.stderr)
         return error.exit_code
@@ -32,9 +34,17 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m chaoslat.parts", description="The real parts of the local backend."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("check", help="say which parts are here")
+    check = commands.add_parser("check", help="say which parts are here")
+    check.set_defaults(run=lambda asked: _check(_named([])))
     install = commands.add_parser("install", help="get what is missing")
     install.add_argument("names", nargs="*", metavar="NAME", help="parts to install (all by default)")
+    install.set_defaults(run=lambda asked: _install(_named(asked.names)))
+    path = commands.add_parser("path", help="print where a part is")
+    path.add_argument("name", metavar="NAME")
+    path.set_defaults(run=lambda asked: _path(_named([asked.name])[0]))
+    lend = commands.add_parser("with-mysql", help="run a command with TEST_DB_* set to a private server")
+    lend.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND")
+    lend.set_defaults(run=lambda asked: _with_mysql(asked.words))
     return parser
 
 
@@ -51,6 +61,17 @@ def _check(parts: Sequence[Part]) -> int:
     for answer in answers:
         print(_line(answer))
     return _MISSING if any(isinstance(answer, Missing) for answer in answers) else 0
+
+
+def _path(part: Part) -> int:
+    print(need(part.find()).path)
+    return 0
+
+
+def _with_mysql(words: list[str]) -> int:
+    if not words:
+        raise UsageError("with-mysql needs a command to run")
+    return run_with_mysql(paths.cache_root(), words)
 
 
 def _install(parts: Sequence[Part]) -> int:

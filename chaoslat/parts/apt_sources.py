@@ -102,7 +102,7 @@ def _stanzas(text: str) -> Iterator[dict[str, str]]:
 
 
 def _is_online(uri: str) -> bool:
-    return not uri.startswith("cdrom:")
+    return re.match(r"(?!cdrom:)[\w+.-]+:", uri) is not None
 
 
 def _text(path: Path) -> str:

@@ -29,6 +29,11 @@ def copy_tree(source: Path, into: Path, *, owner: tuple[int, int]) -> None:
             _drop_cache(path)
 
 
+def disk_folder() -> Path:
+    """Where big files of a run go: $TMPDIR, else /var/tmp, which is on a disk where /tmp may be in memory."""
+    return Path(os.environ.get("TMPDIR") or "/var/tmp")
+
+
 def refuse_memory(folder: Path) -> None:
     """Raise EnvironmentMissing when `folder` is on a file system in memory: its reads never miss."""
     kind = filesystem_of(folder)

@@ -18,9 +18,10 @@ from chaoslat.errors import ChaoslatError
 from chaoslat.parts.base import Found, Missing, Progress, install_command, need
 from chaoslat.parts.disk import copy_tree
 from chaoslat.parts.mysql import Mysql
-from chaoslat.parts.mysql_run import Administrator, initialise, running
+from chaoslat.parts.mysql_process import Administrator
+from chaoslat.parts.mysql_run import filling, initialise
 from chaoslat.parts.mysql_server import MysqlServer, run_as_ids
-from chaoslat.parts.store import build_once, key
+from chaoslat.parts.store import build_once, keep_newest, key
 
 DATABASE = "shop"
 ROWS = 300_000
@@ -28,6 +29,7 @@ CUSTOMERS = 1_000
 
 _RECIPE = "2"  # raise it to have every machine fill its seed again
 _CHUNK_ROWS = 10_000
+_KEPT = 3  # seeds of other checkouts and servers; each takes 400 MB
 _FULL = re.compile(r";\s*$", re.MULTILINE)
 
 
@@ -75,6 +77,7 @@ class MysqlSeed:
         Mysql(self.cache).install(progress)
         server = Mysql(self.cache).server()
         build_once(self._path(server), lambda into: _fill(server, into, self.rows, progress), progress)
+        keep_newest(self.cache, "mysql-seed-*", _KEPT)
         return need(self.find())
 
     def copy(self, datadir: Path) -> None:
@@ -106,7 +109,7 @@ def statements(sql: str, **values: object) -> Iterator[str]:
 def _fill(server: MysqlServer, datadir: Path, rows: int, progress: Progress) -> None:
     progress(f"making an empty data directory ({server.flavour} {server.version})")
     initialise(server, config(), datadir)
-    with running(server, config(), datadir) as admin:
+    with filling(server, config(), datadir) as admin:
         _apply(admin, "schema.sql", app_password=APP.password, probe_password=PROBE.password)
         progress(f"filling {rows} orders")
         for first in range(1, rows + 1, _CHUNK_ROWS):

