@@ -1,0 +1,56 @@
+# Set-up, tests and chaos runs. `make` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+EXPERIMENTS ?= $(addprefix experiments/,cpu-limit.yaml pool-size.yaml network-latency.yaml cgroup-leak.yaml none.yaml)
+PYTEST_ARGS ?=
+
+# Where the parts are kept; named, so that root finds those that were installed without root.
+export CHAOSLAT_CACHE := $(or $(CHAOSLAT_CACHE),$(HOME)/.cache/chaoslat)
+export PYTHONUNBUFFERED := 1
+
+# Chaos needs root. sudo is used only when we are not root and it exists; without it the run says what cannot run.
+SUDO := $(if $(filter 0,$(shell id -u)),,$(shell command -v sudo))
+AS_ROOT := $(if $(SUDO),$(SUDO) env PATH="$(PATH)" CHAOSLAT_CACHE="$(CHAOSLAT_CACHE)" PYTHONDONTWRITEBYTECODE=1)
+
+STEP := scripts/step.sh
+PYTEST := .venv/bin/pytest
+
+.NOTPARALLEL:
+.PHONY: help setup lint node-test unit test chaos lock clean clean-parts
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install what is missing: virtualenv, packages, MySQL, Toxiproxy, Node.js, the app's packages
+	@$(STEP) "virtualenv" scripts/venv.sh
+	@$(STEP) "parts" scripts/parts.sh $(AS_ROOT)
+
+lint: setup ## Style, types, import direction
+	@$(STEP) "lint" scripts/lint.sh
+
+node-test: setup ## The demo application's tests, against a private database
+	@$(STEP) "demo application" scripts/node-tests.sh
+
+unit: setup ## Unit tests only: quick, no privileges
+	@$(STEP) --last "unit tests" $(PYTEST) -m "not chaos" tests/unit $(PYTEST_ARGS)
+
+test: setup lint node-test ## Everything: lint, types, all tests, then the chaos tests on the local backend
+	@$(STEP) "unit, contract, plugin and replay tests" $(PYTEST) -m "not chaos" $(PYTEST_ARGS)
+	@$(STEP) --last "chaos tests" $(AS_ROOT) $(PYTEST) -m chaos $(PYTEST_ARGS)
+
+chaos: setup ## Inject each cause into a real system, diagnose it blind, print the table
+	@$(STEP) --last "chaos" $(AS_ROOT) .venv/bin/chaoslat run $(EXPERIMENTS)
+
+lock: ## Write requirements.lock anew from pyproject.toml
+	@$(STEP) "requirements.lock" scripts/lock.sh
+
+clean: ## Remove what set-up and tests made in this checkout
+	rm -rf .venv .stamps chaos-out fixtures/node-app/node_modules
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+clean-parts: ## Remove the installed parts from the cache as well
+	cd "$(CHAOSLAT_CACHE)" && rm -rf mysql-* mariadb-* toxiproxy-* node-* .mysql-*.lock .mariadb-*.lock .toxiproxy-*.lock .node-*.lock

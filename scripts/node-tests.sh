@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# The demo application's own tests, against a private database with the shop in it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=$PWD/.venv/bin/python
+node=$("$python" -m chaoslat.parts path node)
+cd fixtures/node-app
+PATH="$(dirname "$node"):$PATH" exec "$python" -m chaoslat.parts with-mysql npm test
