@@ -111,14 +111,19 @@ def _events(text: str) -> Iterator[Any]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+    line = 1
     try:
-        yield from YAML(typ="safe", pure=True).parse(text)
+        for event in YAML(typ="safe", pure=True).parse(text):
+            line = event.start_mark.line + 1
+            yield event
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = 1 if mark is None else mark.line + 1
         raise Unreadable(line, f"not YAML: {_one_line(error)}{_hint(error)}") from error
     except YAMLError as error:
         raise Unreadable(_line_of_reader_error(text, error), f"not YAML: {_one_line(error)}") from error
+    except (ValueError, OverflowError) as error:  # the parser does not check what it hands to chr()
+        raise Unreadable(line, "not YAML: an escape in double quotes is no character") from error
 
 
 def _one_line(error: Exception) -> str:
