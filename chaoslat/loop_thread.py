@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
 from chaoslat.errors import ChaoslatError
+from chaoslat.interruption import answered
 
 T = TypeVar("T")
 UNDO_BOUND_S = 60.0
@@ -28,17 +28,23 @@ class Job(Generic[T]):
         self.outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
         self._loop, self._coroutine = loop, coroutine
         self._task: asyncio.Task[None] | None = None
-        loop.call_soon_threadsafe(self._start)
+        self._cancelled = False
+
+    def start(self) -> Job[T]:
+        """Let it run."""
+        self._loop.call_soon_threadsafe(self._start)
+        return self
 
     def cancel(self) -> None:
-        """Ask it to stop; it has stopped when `outcome` is set."""
+        """Ask it to stop; it has stopped when `outcome` is set. A second time does not disturb its undo."""
         self._loop.call_soon_threadsafe(self._cancel)
 
     def _start(self) -> None:
         self._task = self._loop.create_task(self._run())
 
     def _cancel(self) -> None:
-        if self._task is not None:
+        if self._task is not None and not self._cancelled:
+            self._cancelled = True
             self._task.cancel()
 
     async def _run(self) -> None:
@@ -61,11 +67,12 @@ class LoopThread:
         """Run it and wait. A KeyboardInterrupt here cancels it, waits for its undo, and is raised then."""
         job = Job(self._loop, coroutine)
         try:
-            return job.outcome.result()
+            return job.start().outcome.result()
         except KeyboardInterrupt:
-            say("interrupted: undoing, please wait")
-            job.cancel()
-            self._outlast(job, say)
+            try:
+                self._undo(job, say)
+            except KeyboardInterrupt:  # came in the moment before signals were answered only
+                self._undo(job, say)
             raise
 
     async def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -73,6 +80,7 @@ class LoopThread:
         job = Job(self._loop, coroutine)
         ended, here = asyncio.Event(), asyncio.get_running_loop()
         job.outcome.add_done_callback(lambda _: here.call_soon_threadsafe(ended.set))
+        job.start()
         try:
             await ended.wait()
         except asyncio.CancelledError:
@@ -90,20 +98,15 @@ class LoopThread:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
             self._loop.close()
 
-    def _outlast(self, job: Job[T], say: Callable[[str], None]) -> None:
-        """Wait for the undo; a further interruption is answered, not obeyed."""
-        deadline_s = time.monotonic() + self._undo_bound_s
-        while True:
-            try:
-                job.outcome.exception(timeout=max(0.0, deadline_s - time.monotonic()))
-                return
-            except KeyboardInterrupt:
-                say("the undo is under way; leaving now would leave the fault in place")
-            except concurrent.futures.CancelledError:
-                return
-            except TimeoutError as error:
-                raise ChaoslatError(
-                    f"The undo took more than {self._undo_bound_s:.0f} s",
-                    why="a part of the system does not answer",
-                    fix="chaoslat heal",
-                ) from error
+    def _undo(self, job: Job[T], say: Callable[[str], None]) -> None:
+        """Cancel, and wait for the undo; a further interruption is answered, not obeyed."""
+        with answered(lambda: say("the undo is under way; leaving now would leave the fault in place")):
+            job.cancel()
+            say("interrupted: undoing, please wait")
+            concurrent.futures.wait([job.outcome], timeout=self._undo_bound_s)
+        if not job.outcome.done():
+            raise ChaoslatError(
+                f"The undo took more than {self._undo_bound_s:.0f} s",
+                why="a part of the system does not answer",
+                fix="chaoslat heal",
+            )

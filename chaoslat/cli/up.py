@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -63,29 +63,38 @@ def start_keeper(argv: Sequence[str], show: Progress) -> dict[str, Any]:
     )
     assert keeper.stdout is not None
     try:
-        for line in keeper.stdout:
-            told = json.loads(line)
-            if "progress" in told:
-                show(told["progress"])
-            else:
-                return _info(told)
+        with keeper.stdout:
+            told = _listen(keeper.stdout, show)
+        if "up" not in told:
+            raise _error(told, keeper.wait(_DOWN_S))
     except BaseException:
         keeper.terminate()
         keeper.wait(_DOWN_S)
         raise
-    raise ChaoslatError(
-        "The keeper of the system died", why=f"exit code {keeper.wait()}", fix="chaoslat heal"
-    )
+    keeper.returncode = 0  # it is let go: nobody waits for it any more
+    info: dict[str, Any] = told["up"]
+    return info
 
 
-def _info(told: dict[str, Any]) -> dict[str, Any]:
-    if "up" in told:
-        info: dict[str, Any] = told["up"]
-        return info
+def _listen(lines: Iterable[str], show: Progress) -> dict[str, Any]:
+    """Show what the keeper says until it says how it ended; empty when it says nothing more."""
+    for line in lines:
+        told: dict[str, Any] = json.loads(line)
+        if "progress" not in told:
+            return told
+        show(told["progress"])
+    return {}
+
+
+def _error(told: dict[str, Any], exit_code: int) -> ChaoslatError:
+    if "error" not in told:
+        return ChaoslatError(
+            "The keeper of the system died", why=f"exit code {exit_code}", fix="chaoslat heal"
+        )
     error = told["error"]
     raised = ChaoslatError(error["what"], where=error["where"], why=error["why"], fix=error["fix"])
     raised.exit_code = error["exit_code"]
-    raise raised
+    return raised
 
 
 def describe(info: dict[str, Any]) -> str:

@@ -13,8 +13,8 @@ COLUMNS = (
     "injected",
     "diagnosed",
     "ruling",
-    "symptom p95/p99 ms",
-    "to diagnosis s",
+    "p95/p99 ms",
+    "diagnosis s",
     "trial s",
 )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from chaoslat.model import Evidence, Finding, Ruling, Verdict
 from chaoslat.report.machine import machine_line
 from chaoslat.report.rows import COLUMNS, Row, score
 
 _STYLES = {Ruling.CORRECT: "green", Ruling.INVALID: "yellow", Ruling.INCONCLUSIVE: "yellow"}
-_RIGHT_ALIGNED = 4  # from this column on: figures
+_RULING = 3  # its column; figures follow it
 
 
 def table(rows: Sequence[Row], *, width: int = 120, colour: bool = False) -> str:
@@ -21,10 +22,11 @@ def table(rows: Sequence[Row], *, width: int = 120, colour: bool = False) -> str
 
     built = Table(box=None, pad_edge=False, header_style="bold")
     for index, name in enumerate(COLUMNS):
-        built.add_column(name, justify="right" if index >= _RIGHT_ALIGNED else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if index > _RULING else "left"
+        built.add_column(name, justify=justify, overflow="fold", no_wrap=index >= _RULING)
     for row in rows:
         cells = [Text(cell) for cell in row.cells()]
-        cells[3].stylize(_STYLES.get(Ruling(row.ruling), "red"))
+        cells[_RULING].stylize(_STYLES.get(Ruling(row.ruling), "red"))
         built.add_row(*cells)
     sink = io.StringIO()
     Console(file=sink, width=width, force_terminal=colour, no_color=not colour, highlight=False).print(built)

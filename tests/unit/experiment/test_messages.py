@@ -35,7 +35,7 @@ def problems(text):
         (GOOD + "needs: [rot]\n", 6, "needs[0]", "unknown capability 'rot'; did you mean root?"),
         (GOOD + "runbook: lader\n", 6, "runbook", "unknown runbook 'lader'; did you mean ladder?"),
         (GOOD + "runbook: mine.yaml\n", 6, "runbook", "there is no file 'mine.yaml'"),
-        (GOOD + "workload: {rate: 1}\n", 6, "workload.rate", "(allowed: rate_rps, requests)"),
+        (GOOD + "workload: {rate: 1}\n", 6, "workload.rate", "did you mean rate_rps?"),
         (
             GOOD + "workload:\n  requests:\n    - path: /\n      name: a\n      pth: /\n",
             10,
