@@ -59,9 +59,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     if not state.asked or worker_input(config) is not None:
         return []
     runbook = state.settings.runbook or "of each experiment"
-    return [
-        f"chaoslat: backend {state.settings.backend}, seed {state.seed}, runbook {runbook}, recordings {state.out}"
-    ]
+    about = f"backend {state.settings.backend}, seed {state.seed}, runbook {runbook}"
+    return [f"chaoslat: {about}, recordings {state.shown_out}"]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -201,9 +200,10 @@ def _rows(report: object) -> list[dict[str, Any]]:
 
 def _write_table(reporter: pytest.TerminalReporter, state: State, data: list[dict[str, Any]]) -> None:
     from chaoslat.report.rows import Row
-    from chaoslat.report.terminal import closing, table
+    from chaoslat.report.terminal import UNLIMITED, closing, table
 
     rows = sorted((Row.from_json(one) for one in data), key=lambda row: row.recording)  # numbered
     writer = reporter.config.get_terminal_writer()
-    reporter.write_line(table(rows, width=max(writer.fullwidth, 80), colour=writer.hasmarkup))
-    reporter.write_line(closing(rows, out=str(state.out), seed=state.seed))
+    width = max(writer.fullwidth, 80) if reporter.isatty else UNLIMITED
+    reporter.write_line(table(rows, width=width, colour=writer.hasmarkup))
+    reporter.write_line(closing(rows, out=state.shown_out, seed=state.seed))

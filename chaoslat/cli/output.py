@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -55,6 +56,13 @@ def _plain(value: Any) -> Any:
 def is_live() -> bool:
     """Whether somebody watches: a terminal, and no CI."""
     return sys.stderr.isatty() and not os.environ.get("CI")
+
+
+def width() -> int:
+    """Columns of the terminal that reads the result; no limit where it goes to a file or a pipe."""
+    from chaoslat.report.terminal import UNLIMITED
+
+    return max(shutil.get_terminal_size().columns, 80) if sys.stdout.isatty() else UNLIMITED
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typer
 
 from chaoslat.cli import app as frame
 from chaoslat.cli import exits
-from chaoslat.cli.output import print_result, progress
+from chaoslat.cli.output import print_result, progress, width
 from chaoslat.errors import UsageError
 from chaoslat.report.rows import Row, score
 from chaoslat.report.terminal import explain, table
@@ -34,7 +34,7 @@ def replay(folders: Folders, runbook: frame.Runbook = None, as_json: frame.Json 
             show(f"replaying {folder}")
             verdicts.append(asyncio.run(again.replay(folder, runbook)))
     rows = [Row.of(verdict) for verdict in verdicts]
-    text = "\n\n".join([*(explain(verdict) for verdict in verdicts), table(rows), score(rows)])
+    text = "\n\n".join([*(explain(verdict) for verdict in verdicts), table(rows, width=width()), score(rows)])
     data = {
         "score": score(rows),
         "trials": [row.to_json() | {"good": row.good} for row in rows],

@@ -10,7 +10,7 @@ import typer
 
 from chaoslat.cli import app as frame
 from chaoslat.cli import exits
-from chaoslat.cli.output import Progress, print_result, progress
+from chaoslat.cli.output import Progress, print_result, progress, width
 from chaoslat.errors import ExperimentError
 from chaoslat.experiment import Experiment, load, resolve
 from chaoslat.model import Verdict
@@ -105,4 +105,4 @@ def _trials(
 
 def _text(verdicts: Sequence[Verdict], folder: Path, seed: int) -> str:
     rows: list[Any] = [Row.of(verdict) for verdict in verdicts]
-    return f"{table(rows)}\n\n{closing(rows, out=str(folder), seed=seed)}"
+    return f"{table(rows, width=width())}\n\n{closing(rows, out=str(folder), seed=seed)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from chaoslat.errors import ChaoslatError
-from chaoslat.plugin.items import TrialFailed, skip_unless_offered
+from chaoslat.plugin.items import skip_unless_offered
 from chaoslat.plugin.state import State, find_experiment, keep_verdict
 
 if TYPE_CHECKING:
@@ -94,9 +94,11 @@ class ChaosTrial:
 
     def _noted(self, verdict: Verdict, allow_invalid: bool) -> Verdict:
         from chaoslat.model import Ruling
+        from chaoslat.report.terminal import explain, headline
 
         __tracebackhide__ = True
         keep_verdict(self._item, verdict)
+        self._item.add_report_section("call", "chaoslat", explain(verdict))
         if verdict.ruling is Ruling.INVALID and not allow_invalid:
-            pytest.fail(str(TrialFailed(verdict)), pytrace=False)
+            pytest.fail(headline(verdict), pytrace=False)
         return verdict

@@ -33,12 +33,12 @@ def is_experiment(path: Path, folders: tuple[Path, ...]) -> bool:
 
 
 class TrialFailed(Exception):
-    """A trial did not end with a correct diagnosis. Carries the verdict."""
+    """A trial did not end with a correct diagnosis. Says what each step found, and carries the verdict."""
 
     def __init__(self, verdict: Verdict) -> None:
-        from chaoslat.report.terminal import headline
+        from chaoslat.report.terminal import account
 
-        super().__init__(headline(verdict))
+        super().__init__(account(verdict))
         self.verdict = verdict
 
 

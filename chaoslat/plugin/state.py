@@ -50,8 +50,19 @@ class State:
     def out(self) -> Path:
         """Where the recordings go."""
         if self._out is None:
-            self._out = str(self.settings.out or self._default_out())
+            self._out = str(self._config.invocation_params.dir / (self.settings.out or self._default_out()))
         return Path(self._out)
+
+    @property
+    def shown_out(self) -> str:
+        """The same as a person sees it from where pytest was started."""
+        start = self._config.invocation_params.dir
+        return str(self.out.relative_to(start) if self.out.is_relative_to(start) else self.out)
+
+    def progress(self, line: str) -> None:
+        """To standard output: pytest captures it, shows it when the item fails, and lets it through with -s."""
+        if self._session is not None:  # when it is being closed nobody captures any more
+            print(line, flush=True)
 
     def for_worker(self) -> dict[str, Any]:
         """What a worker has to know, in plain values."""
@@ -79,7 +90,7 @@ class State:
     def _default_out(self) -> Path:
         from chaoslat.report.summary import out_folder
 
-        return self._config.rootpath / out_folder(self.seed)
+        return out_folder(self.seed)
 
 
 def open_session(state: State) -> Session:
@@ -91,14 +102,9 @@ def open_session(state: State) -> Session:
         backends.get(state.settings.backend),
         out=state.out,
         seed=state.seed,
-        progress=_progress,
+        progress=state.progress,
         keep=Keep(state.settings.keep),
     )
-
-
-def _progress(line: str) -> None:
-    """To standard output: pytest captures it, shows it when the item fails, and lets it through with -s."""
-    print(line, flush=True)
 
 
 def find_experiment(state: State, wanted: str | Path | Experiment) -> Experiment:
@@ -126,8 +132,6 @@ def _first(find: Callable[[Path | None], Path], folders: list[Path | None]) -> P
 def keep_verdict(item: pytest.Item, verdict: Verdict) -> None:
     """Note a trial of an item, for its report, the table and JUnit."""
     from chaoslat.report.rows import Row
-    from chaoslat.report.terminal import explain
 
     item.stash.setdefault(VERDICTS, []).append(verdict)
     item.user_properties.extend(Row.of(verdict).properties())
-    item.add_report_section("call", "chaoslat", explain(verdict))

@@ -11,10 +11,11 @@ from chaoslat.report.machine import machine_line
 from chaoslat.report.rows import COLUMNS, Row, score
 
 _STYLES = {Ruling.CORRECT: "green", Ruling.INVALID: "yellow", Ruling.INCONCLUSIVE: "yellow"}
+UNLIMITED = 500  # wider than any table: for a file or a log
 _RULING = 3  # its column; figures follow it
 
 
-def table(rows: Sequence[Row], *, width: int = 120, colour: bool = False) -> str:
+def table(rows: Sequence[Row], *, width: int = UNLIMITED, colour: bool = False) -> str:
     """The table of trials as text of at most `width` columns (a cell wraps when it must)."""
     from rich.console import Console
     from rich.table import Table
@@ -43,7 +44,12 @@ def closing(rows: Sequence[Row], *, out: str, seed: int) -> str:
 
 def explain(verdict: Verdict) -> str:
     """A verdict with each step's finding and the evidence behind it."""
-    return "\n".join(_explained(verdict))
+    return f"{verdict.experiment}: {account(verdict)}"
+
+
+def account(verdict: Verdict) -> str:
+    """The same without the experiment's name: the headline comes first."""
+    return "\n".join([headline(verdict), *_details(verdict)])
 
 
 def headline(verdict: Verdict) -> str:
@@ -54,9 +60,8 @@ def headline(verdict: Verdict) -> str:
     return f"{verdict.ruling}: injected {row.injected}, diagnosed {row.diagnosed}. {verdict.reason}"
 
 
-def _explained(verdict: Verdict) -> Iterator[str]:
+def _details(verdict: Verdict) -> Iterator[str]:
     row = Row.of(verdict)
-    yield f"{verdict.experiment}: {headline(verdict)}"
     if verdict.injected:
         yield "  in force:  " + ", ".join(f"{name} {value}" for name, value in verdict.injected.items())
     if verdict.symptom:
