@@ -179,9 +179,17 @@ class System(Protocol):
         """Start the load generator as its own process; its log is written to `out`."""
         ...
 
+    async def set_rate(self, rate_rps: float) -> None:
+        """Change the arrival rate of the load that runs. Raises ChaoslatError when none runs."""
+        ...
+
     async def stop_load(self) -> None: ...
     async def check(self) -> tuple[str, ...]:
-        """What is wrong with the system now, in sentences; empty when it is healthy."""
+        """What is wrong with the system now, settings that are not at rest included; empty when it is healthy."""
+        ...
+
+    async def lost(self) -> tuple[str, ...]:
+        """The parts that have died, in sentences; a fault in force is no loss."""
         ...
 
     async def destroy(self) -> None:

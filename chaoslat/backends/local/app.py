@@ -20,6 +20,7 @@ from chaoslat.parts.mysql_seed import APP, DATABASE, ROWS
 from chaoslat.probes import pool as pool_probe
 from chaoslat.probes.app_metrics import app_metrics
 from chaoslat.probes.http import ask
+from chaoslat.probes.pool import parse as parse_pool
 
 POOL_SIZE = 10
 HOT_ROWS = 4_000  # with the 50 rows of each request's window well within the buffer pool
@@ -85,11 +86,10 @@ class App:
             return await app_metrics(session, self.url)
 
     async def resize(self, size: int) -> PoolState:
-        """Set the pool's maximum; the state after. Raises `SystemLost` when it reads back differently."""
+        """Set the pool's maximum; the state that the app reads back. Raises `SystemLost` when that differs."""
         where = f"{self.admin_url}/admin/pool"
         async with _session() as session:
-            await ask(session, "PUT", where, json={"max": size})
-            state = await pool_probe(session, self.admin_url)
+            state = parse_pool(await ask(session, "PUT", where, json={"max": size}), where)
         if state.max != size:
             raise SystemLost(f"The pool's maximum reads {state.max} after {size} was set", where=where)
         return state

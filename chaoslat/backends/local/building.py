@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from chaoslat import paths
 from chaoslat.backends.base import Progress
-from chaoslat.backends.local import app, database, folder, network, prober_part, proxy_part
+from chaoslat.backends.local import app, database, folder, memory, network, prober_part, proxy_part
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.network import Link
 from chaoslat.backends.local.parts import Children, Part
@@ -83,7 +83,7 @@ class Builder:
         proxy_port = proxy_part.join(api_port, f"{link.db}:{database.PORT}")
         node = app.start(self.children, self.tree, layout, found["node"].path, proxy_port)
         prober = prober_part.start(self.children, self.tree, layout, proxy_part.HOST, proxy_port)
-        self._wait_for_database(mysqld, layout, link)
+        cost_bytes = self._fill_and_limit(mysqld, layout, link)
         self._say("waiting for the app")
         ports = app.wait_until_ready(node)
         prober_part.wait_until_ready(prober, layout.prober_socket)
@@ -101,10 +101,12 @@ class Builder:
             host_address=link.host,
             db_address=link.db,
             versions=self._versions(found, api_port),
+            cgroup_cost_bytes=cost_bytes,
             at_rest={},
         )
 
-    def _wait_for_database(self, mysqld: Part, layout: Layout, link: Link) -> None:
+    def _fill_and_limit(self, mysqld: Part, layout: Layout, link: Link) -> int:
+        """Fill the database's caches, and set the memory limit of its pod. Returns the cost of a leaked cgroup."""
         database.wait_until_ready(mysqld, layout)
         self._say("reading the table once and setting the memory limit")
         session = MysqlSession(MysqlAddress(link.db, database.PORT, PROBE.user, PROBE.password))
@@ -112,7 +114,9 @@ class Builder:
             database.scan(session)
         finally:
             session.close()
-        database.limit_memory(self.tree, layout)
+        cost_bytes = memory.cgroup_cost_bytes(self.tree, layout)
+        memory.set_limit(self.tree, layout, cost_bytes)
+        return cost_bytes
 
     def _versions(self, found: dict[str, Found], api_port: int) -> dict[str, str]:
         names = ("mysql", "node", "iproute2")

@@ -1,24 +1,26 @@
-"""The run's own MySQL: started in its namespace and cgroup, and given the memory limit that a pod has."""
+"""The run's own MySQL: started in its namespace and cgroup, and read until its caches are full."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pymysql
 
 from chaoslat import paths
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.parts import Children, NotYet, Part, wait_for
-from chaoslat.cgroup.base import CgroupTree
+from chaoslat.cgroup.base import CgroupTree, MemoryReading
 from chaoslat.parts.mysql import Mysql
-from chaoslat.parts.mysql_seed import APP, DATABASE, PROBE, Account, config
+from chaoslat.parts.mysql_seed import APP, DATABASE, PROBE, ROWS, Account, config
 from chaoslat.probes.mysql import MysqlSession
 
 PORT = 3306  # in a namespace of its own it is always free
 START_S = 30.0
 SCAN_S = 180.0
-HEADROOM_BYTES = 24 * 1024**2  # connections, sort buffers, kernel memory that grow with use
-PAGE_CACHE_BYTES = 80 * 1024**2
-"""What is left for page cache: about a quarter of the table, so that cold rows go through reclaim."""
-
+AT_LIMIT_BYTES = 512 * 1024
+FILL_ROWS = 500  # about 600 KB
+FILL_TRIES = 200
+GOLDEN = 0.6180339887498949  # its multiples modulo 1 spread evenly over the table
 _SCAN = f"SELECT SUM(LENGTH(note)) FROM {DATABASE}.orders"
 # Off by default; without it SUM_CPU_TIME of every digest is 0.
 _STATEMENT_CPU = "--loose-performance-schema-consumer-events-statements-cpu=ON"
@@ -62,12 +64,11 @@ def scan(session: MysqlSession) -> None:
     session.rows(_SCAN, deadline_s=SCAN_S)
 
 
-def limit_memory(tree: CgroupTree, layout: Layout) -> int:
-    """Limit the database's pod to what the server uses now plus `PAGE_CACHE_BYTES` of page cache; in bytes.
-
-    Call it after a scan, when the buffer pool is filled. The kernel drops the cache that is over the limit.
-    """
-    reading = tree.memory(layout.db)
-    limit_bytes = reading.usage_bytes - reading.cache_bytes + HEADROOM_BYTES + PAGE_CACHE_BYTES
-    tree.set_memory_limit(layout.db, limit_bytes)
-    return limit_bytes
+def fill_up(session: MysqlSession, reading: Callable[[], MemoryReading]) -> None:
+    """Read rows here and there until the pod is at its memory limit: a reclaim may have freed more than was needed."""
+    for number in range(FILL_TRIES):
+        now = reading()
+        if now.limit_bytes is None or now.limit_bytes - now.usage_bytes < AT_LIMIT_BYTES:
+            return
+        first = 1 + int(number * GOLDEN % 1.0 * (ROWS - FILL_ROWS))
+        session.rows(f"{_SCAN} WHERE id BETWEEN %s AND %s", (first, first + FILL_ROWS), SCAN_S)

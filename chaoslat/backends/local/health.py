@@ -13,15 +13,19 @@ from chaoslat.errors import ChaoslatError
 
 async def check(state: State, saboteur: LocalSaboteur) -> tuple[str, ...]:
     """Dead processes; else what does not answer, and every setting that is not as it was at rest."""
-    watched = (*state.parts, *([state.load] if state.load else []))
-    dead = tuple(str(part.died()) for part in watched if not part.alive)
-    if dead:
+    if dead := lost(state):
         return dead
     try:
         wrong = (await state.app.unhealthy(), await _proxy_down(state), *await _not_at_rest(state, saboteur))
     except ChaoslatError as error:
         return (str(error),)
     return tuple(filter(None, wrong))
+
+
+def lost(state: State) -> tuple[str, ...]:
+    """The parts whose process has died."""
+    watched = (*state.parts, *([state.load] if state.load else []))
+    return tuple(str(part.died()) for part in watched if not part.alive)
 
 
 async def _proxy_down(state: State) -> str:

@@ -87,8 +87,9 @@ class LocalOperator:
         return await self._asked("app", self._app.pool())
 
     async def set_pool_size(self, size: int) -> PoolState:
-        before = await self.pool()
-        await asyncio.to_thread(promise_pool_size, self._promises, self._state, _POOL, before.max)
+        if not await asyncio.to_thread(self._promises.kept, _POOL):
+            before = await self.pool()
+            await asyncio.to_thread(promise_pool_size, self._promises, self._state, _POOL, before.max)
         return await self._asked("app", self._app.resize(size))
 
     async def app_metrics(self) -> AppMetrics:

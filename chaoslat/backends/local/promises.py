@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Protocol
 
 from chaoslat.ledger import Entry, JsonValue, Ledger
@@ -31,6 +30,11 @@ class Promises:
             if self._of(target) is None:
                 self._ledger.promise(kind, **args, note={"by": self._by, "target": target})
 
+    def kept(self, target: str) -> bool:
+        """Whether the undo of a change to `target` is promised."""
+        with self._lock:
+            return self._of(target) is not None
+
     def fulfil(self, target: str) -> bool:
         """Undo the change to `target`, if one is promised. False: there was nothing to undo."""
         with self._lock:
@@ -45,11 +49,11 @@ class Promises:
             for entry in self._mine():
                 self._run(entry)
 
-    def release(self, target: str, is_as_before: Callable[[Entry], bool] = lambda _: True) -> None:
+    def release(self, target: str) -> None:
         """The change to `target` was taken back by hand: nothing is left to undo."""
         with self._lock:
             entry = self._of(target)
-            if entry is not None and is_as_before(entry):
+            if entry is not None:
                 self._ledger.settle(entry.number)
 
     def _run(self, entry: Entry) -> None:

@@ -9,6 +9,7 @@ the server takes a misspelt attribute as 0 (everything set is read back and comp
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 import threading
 from collections.abc import Callable
@@ -39,8 +40,8 @@ class Toxiproxy:
 
     def version(self) -> str:
         """The server's version."""
-        body: bytes = self._call(lambda: self._api.get("/version")).content
-        return body.decode().strip()
+        body = str(self._call(lambda: self._api.get("/version")).text).strip()
+        return str(json.loads(body)["version"]) if body.startswith("{") else body  # plain text before 2.6
 
     def create(self, name: str, listen: str, upstream: str) -> str:
         """Make a proxy; the address that it listens on (port 0: any)."""

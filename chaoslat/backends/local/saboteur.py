@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from chaoslat.backends.local import database, proxy_part
+from chaoslat.backends.local import database, memory, proxy_part
 from chaoslat.backends.local.operator import promise_pool_size
 from chaoslat.backends.local.promises import Promises
 from chaoslat.backends.local.proxy import LATENCY, Toxiproxy
@@ -83,6 +83,7 @@ class LocalSaboteur:
         await asyncio.to_thread(self._leak, count)
 
     def _leak(self, count: int) -> None:
+        memory.check_room(self._tree.memory(self._layout.db), count, self._state.cgroup_cost_bytes)
         self._promises.keep(_LEAK, "tree", path=str(self._orphan))
         self._orphan.mkdir(exist_ok=True)
         before = self._leaked()
@@ -101,6 +102,7 @@ class LocalSaboteur:
 
     async def warm(self) -> None:
         await asyncio.to_thread(database.scan, self._session)
+        await asyncio.to_thread(database.fill_up, self._session, lambda: self._tree.memory(self._layout.db))
 
     @property
     def _orphan(self) -> Path:

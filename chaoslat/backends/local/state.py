@@ -21,7 +21,10 @@ _FILE = "system.json"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A system as it was made. `ports`: app, admin, proxy, toxiproxy, mysql. `log`: of the load, "" when none ran."""
+    """A system as it was made. `ports`: app, admin, proxy, toxiproxy, mysql. `log`: of the load, "" when none ran.
+
+    `cgroup_cost_bytes`: what one leaked memory cgroup charges to the database's pod.
+    """
 
     run_id: str
     folder: str
@@ -30,6 +33,7 @@ class State:
     host_address: str
     db_address: str
     versions: dict[str, str]
+    cgroup_cost_bytes: int
     at_rest: dict[str, str]
     load: Part | None = None
     log: str = ""

@@ -73,6 +73,13 @@ class LocalSystem:
         pid = self._load.pid
         self._remember_load(Part("load", pid, start_ticks(pid) or -1, ""), str(out.absolute()))
 
+    async def set_rate(self, rate_rps: float) -> None:
+        if self._load is None:
+            raise ChaoslatError(
+                "There is no load whose rate could be changed", where=f"run {self._state.run_id}"
+            )
+        await self._load.set_rate(rate_rps)
+
     async def stop_load(self) -> None:
         if self._load is not None:
             load, self._load = self._load, None
@@ -86,6 +93,9 @@ class LocalSystem:
     # health and end
     async def check(self) -> tuple[str, ...]:
         return await health.check(state.load(self._state.run_id), self._saboteur)
+
+    async def lost(self) -> tuple[str, ...]:
+        return health.lost(state.load(self._state.run_id))
 
     async def close(self) -> None:
         """Drop what this process holds open, and leave the system as it is: the end of an attached one."""
