@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 python=$PWD/.venv/bin/python
 node=$("$python" -m chaoslat.parts path node)
 cd fixtures/node-app
-PATH="$(dirname "$node"):$PATH" exec "$python" -m chaoslat.parts with-mysql npm test
+PATH="$(dirname "$node"):$PATH" exec "$python" -m chaoslat.parts with-mysql timeout -k 10 300 npm test

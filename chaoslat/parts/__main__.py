@@ -27,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ChaoslatError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; what was unfinished is built anew next time", file=sys.stderr)
+        return 130
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -86,9 +89,9 @@ def _install(parts: Sequence[Part]) -> int:
         try:
             found = part.install(say)
             say(f"{found.version}  {found.path}")
-        except ChaoslatError as error:
+        except (ChaoslatError, OSError) as error:  # OSError: the disk is full, or the cache not ours to write
             print(f"{part.name}: {error}", file=sys.stderr, flush=True)
-            worst = max(worst, error.exit_code)
+            worst = max(worst, getattr(error, "exit_code", _MISSING))
     return worst
 
 

@@ -28,6 +28,7 @@ class AptTree:
             "cache/archives/partial",
             "etc/sources.list.d",
             "etc/preferences.d",
+            "etc/apt.conf.d",
         ):
             (home / folder).mkdir(parents=True, exist_ok=True)
         (home / "status").touch()

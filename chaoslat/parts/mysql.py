@@ -84,7 +84,7 @@ class Mysql:
                 self._carry_out(plan, progress)
                 break
             except EnvironmentMissing as error:
-                refusals.append(f"{plan}: {error}")
+                refusals.append(f"{plan}: {error.what}; {error.why}")
                 progress(f"{plan}: not possible")
         return refusals
 
@@ -121,7 +121,7 @@ def _nothing_worked(refusals: list[str]) -> EnvironmentMissing:
     return EnvironmentMissing(
         "No MySQL or MariaDB server could be installed",
         where="/etc/apt",
-        why="\n".join(refusals) or "this machine has no apt sources",
+        why="\n         ".join(refusals) or "this machine has no apt sources",
         fix="install a MySQL server (8.0 or newer) so that `mysqld` is on PATH",
     )
 
