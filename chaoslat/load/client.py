@@ -54,6 +54,7 @@ class Client:
         self._idle: list[Connection] = []
         self._connections: set[Connection] = set()
         self._connecting = 0
+        self._received: list[tuple[Connection, bytes, int]] = []
 
     @property
     def in_flight(self) -> int:
@@ -113,9 +114,20 @@ class Client:
         else:
             self.finish(exchange, FAILED)
 
-    def finish(self, exchange: Exchange, response: Response) -> None:
+    def received(self, connection: Connection, data: bytes) -> None:
+        """Note the time now and read the bytes later: reading one response would make the next seem slower."""
+        if not self._received:
+            self._loop.call_soon(self.read_received)
+        self._received.append((connection, data, time.monotonic_ns()))
+
+    def read_received(self) -> None:
+        received, self._received = self._received, []
+        for connection, data, at_ns in received:
+            connection.read(data, at_ns)
+
+    def finish(self, exchange: Exchange, response: Response, end_ns: int | None = None) -> None:
         if self._flying.pop(exchange.seq, None) is not None:
-            self._on_done(exchange, response, time.monotonic_ns())
+            self._on_done(exchange, response, time.monotonic_ns() if end_ns is None else end_ns)
 
     # ------------------------------------------------------------------------------------------------------
 
@@ -123,11 +135,16 @@ class Client:
         if len(self._connections) + self._connecting >= self._max_sockets:
             self.finish(exchange, FAILED)
             return
+        self._connecting += 1
         exchange.connecting = self._loop.create_task(self._open(exchange))
+        # Not in the task itself: one that is cancelled before its first step never runs.
+        exchange.connecting.add_done_callback(self._connected)
+
+    def _connected(self, _: asyncio.Task[None]) -> None:
+        self._connecting -= 1
 
     async def _open(self, exchange: Exchange) -> None:
         connection = Connection(self)
-        self._connecting += 1
         try:
             await self._loop.create_connection(lambda: connection, self._host, self._port)
         except OSError:
@@ -138,7 +155,6 @@ class Client:
         else:
             connection.send(exchange, self.encode(exchange))
         finally:
-            self._connecting -= 1
             exchange.connecting = None
 
     def _abandon(self, exchange: Exchange) -> None:
@@ -179,6 +195,20 @@ class Connection(asyncio.Protocol):
         self._client.opened(self)
 
     def data_received(self, data: bytes) -> None:
+        self._client.received(self, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._client.read_received()
+        exchange, self._exchange, self._transport = self._exchange, None, None
+        response = None if exchange is None else self._reader.close()
+        if exchange is not None and response is not None:
+            self._client.finish(exchange, response)
+        self._client.lost(self, exchange, stale=self._served > 0 and self._reader.untouched)
+
+    # ------------------------------------------------------------------------------------------------------
+
+    def read(self, data: bytes, at_ns: int) -> None:
+        """Bytes that came at `at_ns`."""
         exchange = self._exchange
         if exchange is None:  # nobody asked
             self.drop()
@@ -188,20 +218,13 @@ class Connection(asyncio.Protocol):
         except BadResponse:
             response = FAILED
         if response is not None:
-            self._done(exchange, response)
+            self._done(exchange, response, at_ns)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        exchange, self._exchange, self._transport = self._exchange, None, None
-        response = None if exchange is None else self._reader.close()
-        if exchange is not None and response is not None:
-            self._client.finish(exchange, response)
-        self._client.lost(self, exchange, stale=self._served > 0 and self._reader.untouched)
-
-    def _done(self, exchange: Exchange, response: Response) -> None:
+    def _done(self, exchange: Exchange, response: Response, at_ns: int) -> None:
         self._exchange = None
         self._served += 1
         exchange.connection = None
-        self._client.finish(exchange, response)
+        self._client.finish(exchange, response, at_ns)
         if response.reusable:
             self._client.idle(self)
         else:

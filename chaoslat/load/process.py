@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from chaoslat.errors import ChaoslatError
+from chaoslat.errors import ChaoslatError, SystemLost
 from chaoslat.load.config import LoadConfig, LoadJob
 from chaoslat.load.log import LatencyLog
 
@@ -34,13 +34,11 @@ class LoadProcess:
         self._log_path = log_path
         assert process.stderr is not None
         self._stderr = asyncio.create_task(process.stderr.read())
-        self._stopping = False
+        self._ready = self._stopping = False
         self.scheduling = ""
 
     @classmethod
-    async def start(
-        cls, config: LoadConfig, out_path: Path, launcher: Sequence[str] = ()
-    ) -> LoadProcess:
+    async def start(cls, config: LoadConfig, out_path: Path, launcher: Sequence[str] = ()) -> LoadProcess:
         """Start, and return when the log can be read and the schedule is about to begin.
 
         The log goes to `out_path`, the job beside it with the suffix `.job.json`. `launcher` is put before the
@@ -52,6 +50,7 @@ class LoadProcess:
         load = cls(await _spawn(job_path, launcher), out_path)
         try:
             load.scheduling = str((await load._answer(START_S))["scheduling"])
+            load._ready = True
         except BaseException:
             await load._kill()
             raise
@@ -73,12 +72,15 @@ class LoadProcess:
         return self._process.returncode is None
 
     async def check(self) -> None:
-        """Raises `ChaoslatError` with what it said when the generator has died."""
+        """Raises `SystemLost`, with what it said, when the generator has died."""
         if self._process.returncode not in (None, 0) and not self._stopping:
             raise await self._died()
 
     async def set_rate(self, rate_rps: float) -> float:
-        """Change the rate; from when on it holds (CLOCK_MONOTONIC seconds). Raises `ChaoslatError`."""
+        """Change the rate; from when on it holds (CLOCK_MONOTONIC seconds).
+
+        Raises `ChaoslatError` when it is refused, `SystemLost` when the generator has died.
+        """
         assert self._process.stdin is not None
         with suppress(ConnectionError):
             self._process.stdin.write(json.dumps({"rate_rps": rate_rps}).encode() + b"\n")
@@ -89,14 +91,14 @@ class LoadProcess:
         return float(answer["at_ns"]) / 1e9
 
     async def wait(self) -> None:
-        """Until a run with a duration is through. Raises `ChaoslatError` when it died."""
+        """Until a run with a duration is through. Raises `SystemLost` when it died."""
         await self._process.wait()
         await self.check()
 
     async def stop(self) -> None:
         """Stop, letting requests in flight end for at most 1 s. May be called twice.
 
-        Raises `ChaoslatError` when the generator had died before.
+        Raises `SystemLost` when the generator had died before.
         """
         await self.check()
         self._stopping = True
@@ -122,10 +124,9 @@ class LoadProcess:
 
     async def _died(self) -> ChaoslatError:
         said = (await self._stderr).decode(errors="replace").strip()
-        code = self._process.returncode
-        return ChaoslatError(
-            f"the load generator died ({_ending(code)})", where=str(self._log_path), why=said
-        )
+        what = f"the load generator died ({_ending(self._process.returncode)})"
+        kind = SystemLost if self._ready else ChaoslatError
+        return kind(what, where=str(self._log_path), why=said)
 
     async def _kill(self) -> None:
         if self.running:
