@@ -73,6 +73,7 @@ class _Checker:
             description=model.description.strip(),
             slo_ms=model.slo_ms,
             workload=workload,
+            busy_connections=model.workload.busy_connections,
             symptom=model.symptom if faults or "symptom" in model.model_fields_set else "none",
             runbook=model.runbook,
             needs=tuple(model.needs),

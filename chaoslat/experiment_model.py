@@ -34,6 +34,15 @@ class WorkloadModel(Strict):
     rate_rps: Annotated[float, Field(gt=0, le=5000, description="mean arrivals per second")] = (
         DEFAULT_WORKLOAD.rate_rps
     )
+    busy_connections: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=100,
+            description="instead of a rate: as many arrivals as keep so many database connections busy on "
+            "average (arrival rate x hold time, Little's law), measured in the steady state",
+        ),
+    ] = None
     requests: Annotated[list[RequestModel], Field(min_length=1, max_length=20)] = Field(
         default_factory=_default_requests
     )

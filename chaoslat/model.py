@@ -199,7 +199,9 @@ class Finding:
     sentence: str
     evidence: tuple[Evidence, ...] = ()
     interventions: tuple[str, ...] = ()
-    settles: bool = False  # the SLO came back with this intervention, or the budget accounts for the whole tail
+    settles: bool = (
+        False  # the SLO came back with this intervention, or the budget accounts for the whole tail
+    )
     started_s: float = 0.0
     took_s: float = 0.0
 

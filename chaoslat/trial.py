@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from chaoslat import faults
 from chaoslat.backends.base import Operator, Progress, System
 from chaoslat.errors import ChaoslatError, SystemLost
@@ -32,6 +34,8 @@ WARM_S = 1.5
 STEADY_WINDOW_S, STEADY_LOOKS = 4.0, 5
 GATE_WINDOW_S, GATE_LOOKS = 4.0, 4
 RECOVERY_WINDOW_S, RECOVERY_LOOKS = 3.0, 6
+RATE_WINDOW_S, RATE_ROUNDS = 2.5, 3
+RATES_RPS = (10.0, 500.0)  # bounds of a rate that is set from the hold time
 UNDO_DEADLINE_S = 60.0
 
 
@@ -98,6 +102,7 @@ def _about(course: Course, runbook: str) -> dict[str, Any]:
         "symptom": experiment.symptom,
         "slo_ms": experiment.slo_ms,
         "workload": experiment.workload.to_json(),
+        "busy_connections": experiment.busy_connections,
         "runbook": runbook,
         "seed": course.seed,
         "backend": info.backend,
@@ -116,8 +121,8 @@ async def _measure(course: Course, runbook: Any) -> str:
     except (Invalid, SystemLost, ChaoslatError) as error:
         course.event("invalid", reason=str(error))
         return str(error)
-    except asyncio.CancelledError:
-        course.event("cancelled")
+    except BaseException as error:  # a cancellation, or a bug of ours: nothing stays injected
+        course.event("broken off", by=repr(error))
         await _undo_shielded(course)
         raise
     return ""
@@ -132,6 +137,8 @@ async def _steady_state(course: Course) -> None:
     course.progress("steady state")
     await course.system.start_load(course.experiment.workload, course.seed, course.recording.latencies)
     await course.operator.sleep(WARM_S)
+    if course.experiment.busy_connections is not None:
+        await _set_busy_connections(course, course.experiment.busy_connections)
     for _ in range(STEADY_LOOKS):
         start_s = course.operator.now_s()
         await course.operator.sleep(STEADY_WINDOW_S)
@@ -141,6 +148,27 @@ async def _steady_state(course: Course) -> None:
             course.before = await course.system.saboteur.snapshot()
             return
     raise Invalid(f"no steady state: without a fault {_words(seen)}")
+
+
+async def _set_busy_connections(course: Course, wanted: float) -> None:
+    """Set the rate that keeps so many connections busy: rate = connections / mean hold time (Little's law)."""
+    for _ in range(RATE_ROUNDS):  # the hold time falls while caches and JIT get warm, and depends on the rate
+        start_s = course.operator.now_s()
+        await course.operator.sleep(RATE_WINDOW_S)
+        hold_ms = mean_hold_ms(await course.look(start_s))
+        rate_rps = min(max(wanted / hold_ms * 1000.0, RATES_RPS[0]), RATES_RPS[1])
+        await course.system.set_rate(rate_rps)
+        course.event("rate", rate_rps=rate_rps, hold_ms=hold_ms, busy_connections=wanted)
+        course.progress(f"a request holds its connection for {hold_ms:.1f} ms: {rate_rps:.0f} requests/s")
+
+
+def mean_hold_ms(seen: Requests) -> float:
+    """Mean time for which a request holds its connection. Raises Invalid when no request said so."""
+    held_ms = seen.latency_ms - seen.acquire_ms
+    known = held_ms[np.isfinite(held_ms)]
+    if not len(known):
+        raise Invalid("no request says how long it held its connection (Server-Timing)")
+    return max(float(known.mean()), 0.01)
 
 
 def symptom_of(seen: Requests, window_s: float, slo_ms: float) -> Symptom:
@@ -189,15 +217,20 @@ def _bench(course: Course) -> Bench:
 async def _symptom_gate(course: Course) -> None:
     """The SLO breaks as the experiment says, over a window that grows: few requests make a noisy P99."""
     course.progress("symptom gate")
-    start_s, words = course.operator.now_s(), ""
+    start_s = course.operator.now_s()
     for _ in range(GATE_LOOKS):
         await course.operator.sleep(GATE_WINDOW_S)
         seen = await course.look(start_s)
         symptom = symptom_of(seen, course.operator.now_s() - start_s, course.experiment.slo_ms)
-        course.symptom, words = symptom, _words(symptom)
-        if shows(course.experiment.symptom, symptom, course.experiment.slo_ms):
-            return _gate_passed(course, seen)
-    raise Invalid(f"the symptom is not {course.experiment.symptom!r}: with {_truth(course)} {words}")
+        course.symptom = symptom
+        health = judge_health(seen)
+        if health.sound and shows(course.experiment.symptom, symptom, course.experiment.slo_ms):
+            return _gate_passed(course)
+    if not health.sound:
+        raise Invalid(f"the load was not sound: {health.sentence}")
+    raise Invalid(
+        f"the symptom is not {course.experiment.symptom!r}: with {_truth(course)} {_words(symptom)}"
+    )
 
 
 def shows(wanted: str, seen: Symptom, slo_ms: float) -> bool:
@@ -208,10 +241,7 @@ def shows(wanted: str, seen: Symptom, slo_ms: float) -> bool:
     return broken and (wanted == "broken" or seen.p95_ms <= slo_ms)
 
 
-def _gate_passed(course: Course, seen: Requests) -> None:
-    health = judge_health(seen)
-    if not health.sound:
-        raise Invalid(f"the load was not sound: {health.sentence}")
+def _gate_passed(course: Course) -> None:
     course.gate_passed_s = course.operator.now_s()
     course.event(
         "symptom", **{k: getattr(course.symptom, k) for k in ("p50_ms", "p95_ms", "p99_ms", "over_slo")}
@@ -238,7 +268,7 @@ async def _diagnose(course: Course, runbook: Any) -> None:
     )
     course.recording.findings(course.diagnosis)
     course.event("diagnosis", label=course.diagnosis.label, took_s=course.diagnosis.took_s)
-    if problems := await course.system.check():
+    if problems := await course.system.lost():
         raise Invalid("a part of the system was lost during the diagnosis: " + "; ".join(problems))
 
 

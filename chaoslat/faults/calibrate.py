@@ -25,19 +25,19 @@ class Tried:
     over_slo: float
 
 
-def next_level(tried: list[Tried], lo: float, hi: float) -> float:
+def next_level(tried: list[Tried], lo: float, hi: float, band: tuple[float, float] = BAND) -> float:
     """The next level to try: the geometric middle of the bracket that the tries leave.
 
     `lo` is the mildest, `hi` the hardest allowed level; harder means more requests over the SLO.
     """
-    mild = max((t.level for t in tried if t.over_slo < BAND[0]), default=lo)
-    hard = min((t.level for t in tried if t.over_slo > BAND[1] and t.level > mild), default=hi)
+    mild = max((t.level for t in tried if t.over_slo < band[0]), default=lo)
+    hard = min((t.level for t in tried if t.over_slo > band[1] and t.level > mild), default=hi)
     return math.sqrt(mild * hard)
 
 
-def best(tried: list[Tried]) -> Tried:
+def best(tried: list[Tried], band: tuple[float, float] = BAND) -> Tried:
     """The level nearest to the classic symptom: in the band if any was, else the mildest that is over it."""
-    broken = [t for t in tried if t.over_slo >= BAND[0]]
+    broken = [t for t in tried if t.over_slo >= band[0]]
     if not broken:
         return max(tried, key=lambda t: t.over_slo)
     return min(broken, key=lambda t: t.over_slo)
@@ -51,19 +51,20 @@ async def search(
     lo: float,
     hi: float,
     tries: int = 5,
+    band: tuple[float, float] = BAND,
     name: str = "level",
 ) -> float:
-    """Bisect (geometrically) for a level in `BAND`; the chosen level is in force when this returns."""
+    """Bisect (geometrically) for a level in `band`; the chosen level is in force when this returns."""
     tried: list[Tried] = []
     level = min(max(first, lo), hi)
     for _ in range(tries):
         await apply(level)
         tried.append(Tried(level, over(await bench.measure(WINDOW_S), bench.slo_ms)))
         bench.progress(f"calibrating: {name} {level:.3g} puts {tried[-1].over_slo:.1%} over the SLO")
-        if BAND[0] <= tried[-1].over_slo <= BAND[1]:
+        if band[0] <= tried[-1].over_slo <= band[1]:
             return level
-        level = next_level(tried, lo, hi)
-    chosen = best(tried)
+        level = next_level(tried, lo, hi, band)
+    chosen = best(tried, band)
     if chosen.level != tried[-1].level:
         await apply(chosen.level)
     return chosen.level

@@ -14,6 +14,7 @@ from chaoslat.faults.base import Bench, FaultDef, Level, Params
 from chaoslat.faults.calibrate import BAND, WINDOW_S, over
 
 TARGET_RHO = 0.6
+TRIES = 3
 
 
 class PoolSizeParams(Params):
@@ -39,13 +40,13 @@ async def _calibrate(bench: Bench) -> None:
     largest = max(await bench.saboteur.pool_size() - 1, 1)
     size = min(max(round(await _busy_connections(bench) / TARGET_RHO), 1), largest)
     seen: dict[int, float] = {}
-    while size not in seen:
+    while size not in seen and len(seen) < TRIES:
         await _shrink(bench.saboteur, size)
         seen[size] = over(await bench.measure(WINDOW_S), bench.slo_ms)
         bench.progress(f"calibrating: pool of {size} puts {seen[size]:.1%} over the SLO")
         size = min(max(_step(size, seen[size]), 1), largest)
     chosen = _choose(seen)
-    if chosen != size:
+    if chosen != next(reversed(seen)):
         await _shrink(bench.saboteur, chosen)
 
 
@@ -67,7 +68,7 @@ async def _busy_connections(bench: Bench) -> float:
     seen = await bench.measure(window_s, settle_s=0.0)
     if not len(seen):
         return 1.0
-    hold_ms = float(np.nanmean(seen.query_ms + seen.cpu_ms))
+    hold_ms = float(np.nanmean(seen.latency_ms - seen.acquire_ms))
     return len(seen) / window_s * hold_ms / 1000
 
 

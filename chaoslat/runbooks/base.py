@@ -69,7 +69,7 @@ class Case:
 
     def intervene(self, what: str) -> None:
         self.interventions.append(what)
-        self.note("intervention", {"what": what, "at_s": self.operator.now_s()})
+        self.note("intervention", {"what": what})
 
 
 @runtime_checkable
