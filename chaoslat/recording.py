@@ -17,6 +17,7 @@ import inspect
 import json
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -58,6 +59,7 @@ class Recording:
             self.append(FINDINGS, to_json(Finding, finding))
 
     def verdict(self, verdict: Verdict) -> None:
+        verdict = replace(verdict, folder="")  # a recording may move; whoever reads it knows where it is
         self._write(VERDICT, json.dumps(to_json(Verdict, verdict), indent=2, sort_keys=True) + "\n")
 
     def append(self, name: str, row: dict[str, Any]) -> None:
@@ -97,11 +99,12 @@ def read_trial(folder: Path) -> dict[str, Any]:
 def read_verdict(folder: Path) -> Verdict:
     """The recorded verdict. Raises ExperimentError."""
     try:
-        return cast(Verdict, adapter(Verdict).validate_json((folder / VERDICT).read_bytes()))
+        verdict = cast(Verdict, adapter(Verdict).validate_json((folder / VERDICT).read_bytes()))
     except (OSError, ValidationError) as error:
         raise ExperimentError(
             "no verdict is recorded", where=str(folder / VERDICT), why=str(error)
         ) from error
+    return replace(verdict, folder=str(folder))
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ from chaoslat.verdict import judge
 
 WARM_S = 1.5
 STEADY_WINDOW_S, STEADY_LOOKS = 4.0, 5
-GATE_WINDOW_S, GATE_LOOKS = 4.0, 4
+GATE_WINDOW_S, GATE_LOOKS = 4.0, 5
 RECOVERY_WINDOW_S, RECOVERY_LOOKS = 3.0, 6
 RATE_WINDOW_S, RATE_ROUNDS = 2.5, 3
 RATES_RPS = (10.0, 500.0)  # bounds of a rate that is set from the hold time
@@ -224,7 +224,10 @@ async def _symptom_gate(course: Course) -> None:
         symptom = symptom_of(seen, course.operator.now_s() - start_s, course.experiment.slo_ms)
         course.symptom = symptom
         health = judge_health(seen)
-        if health.sound and shows(course.experiment.symptom, symptom, course.experiment.slo_ms):
+        if not health.sound:  # the machine stood still: the requests around that say nothing, look afresh
+            course.event("unsound", why=health.sentence)
+            start_s = course.operator.now_s()
+        elif shows(course.experiment.symptom, symptom, course.experiment.slo_ms):
             return _gate_passed(course)
     if not health.sound:
         raise Invalid(f"the load was not sound: {health.sentence}")

@@ -45,7 +45,7 @@ class Span:
     settings: dict[str, bool]
     start_s: float
     end_s: float
-    throttled_share: float  # throttled periods / periods, in the worst cgroup of the app's path
+    throttled_per_s: float  # throttled periods a second, in the cgroup of the app's path that throttled most
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Block:
     void: bool  # the load generator lagged
 
     @property
-    def throttled_share(self) -> float:
-        return self.span.throttled_share
+    def throttled_per_s(self) -> float:
+        return self.span.throttled_per_s
 
     @property
     def acquire_mean_ms(self) -> float:
@@ -122,16 +122,16 @@ async def _one_block(case: Case, run: Run, before: Span | None, started_s: float
     switch_s = operator.now_s()
     for lever in run.levers:
         await lever.issue(settings[lever.factor])
-    cpu = await operator.app_cpu()
+    await operator.sleep(max(switch_s + GRACE_S - operator.now_s(), 0.0))
+    counted = _Counted(operator.now_s(), await operator.app_cpu())  # the period of the switch is over
     if before is not None:
-        await operator.sleep(max(switch_s + GRACE_S - operator.now_s(), 0.0))
         await _judge(case, run, before, started_s)
         if run.comparison.finished(operator.now_s() - started_s):
             return None
     await operator.sleep(max(switch_s + LEAST_HEAD_S + BLOCK_S - operator.now_s(), 0.0))
     start_s = await _quiet_from(case, switch_s)
     await operator.sleep(max(start_s + BLOCK_S - operator.now_s(), 0.0))
-    return await _close(case, settings, cpu, start_s)
+    return await _close(case, settings, counted, start_s)
 
 
 async def _quiet_from(case: Case, switch_s: float) -> float:
@@ -142,9 +142,18 @@ async def _quiet_from(case: Case, switch_s: float) -> float:
     return min(max(gone_s, switch_s + LEAST_HEAD_S), switch_s + MOST_HEAD_S)
 
 
-async def _close(case: Case, settings: dict[str, bool], cpu: tuple[CgroupCpu, ...], start_s: float) -> Span:
-    used = cgroup_difference(cpu, await case.operator.app_cpu())
-    return Span(settings, start_s, case.operator.now_s(), throttled_share(used))
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """CPU counters of the app's path, and when they were read."""
+
+    at_s: float
+    cpu: tuple[CgroupCpu, ...]
+
+
+async def _close(case: Case, settings: dict[str, bool], before: _Counted, start_s: float) -> Span:
+    used = cgroup_difference(before.cpu, await case.operator.app_cpu())
+    end_s = case.operator.now_s()
+    return Span(settings, start_s, end_s, throttled_per_s(used, end_s - before.at_s))
 
 
 async def _judge(case: Case, run: Run, span: Span, started_s: float) -> None:
@@ -164,12 +173,15 @@ def _block_note(block: Block) -> dict[str, object]:
         "start_s": block.span.start_s,
         "end_s": block.span.end_s,
         "requests": len(block.requests),
-        "throttled_share": block.throttled_share,
+        "throttled_per_s": block.throttled_per_s,
         "acquire_mean_ms": acquire_ms if np.isfinite(acquire_ms) else None,
         "void": block.void,
     }
 
 
-def throttled_share(cgroups: tuple[CgroupCpu, ...]) -> float:
-    """Throttled periods / periods in the cgroup of the path that throttled most; 0 where no period ended."""
-    return max((c.throttled_periods / c.periods for c in cgroups if c.periods), default=0.0)
+def throttled_per_s(cgroups: tuple[CgroupCpu, ...], duration_s: float) -> float:
+    """Throttled periods a second, in the cgroup that throttled most.
+
+    Not as a share of the periods: without a limit hardly any period is counted, and one late count would be "all".
+    """
+    return max((c.throttled_periods for c in cgroups), default=0) / max(duration_s, 1e-3)

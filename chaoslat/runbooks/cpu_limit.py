@@ -44,7 +44,7 @@ def _read(
     if not found.mechanism_fell:
         text = f"the tail falls with the limit of {where}, but its throttling does not"
         return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
-    text = f"{where} throttles {found.original:.0%} of its periods; lifted, {found.lifted:.1%}, and the tail falls"
+    text = f"{where} is throttled {found.original:.1f} times a second; lifted, {found.lifted:.1f}, and the tail falls"
     lifted = (f"limit of {worst.path} lifted",)
     return STEP.finding(Outcome.IMPLICATED, text, *figures, settles=_alone(case), interventions=lifted)
 

@@ -17,7 +17,7 @@ from chaoslat.runbooks.budget import Relief, relief
 from chaoslat.runbooks.symptom import BUDGET, over
 
 CPU, POOL = "cpu-limit", "pool-size"
-FIGURES = {CPU: ("throttled_share", "share of periods"), POOL: ("acquire_mean_ms", "ms")}
+FIGURES = {CPU: ("throttled_per_s", "throttled periods/s"), POOL: ("acquire_mean_ms", "ms")}
 LEAST_RELIEF = 0.1  # what takes less than a tenth of the tail with it is not worth an intervention
 ENLARGE_TO = 30
 CONFIRM_S = 4.0

@@ -16,6 +16,7 @@ from chaoslat.backends.local.parts import Children, Part
 from chaoslat.backends.local.proxy import Toxiproxy
 from chaoslat.backends.local.state import State
 from chaoslat.cgroup.base import CgroupTree
+from chaoslat.cgroup.realtime import allow_realtime
 from chaoslat.ledger import Ledger
 from chaoslat.parts import all_parts
 from chaoslat.parts.base import Found, need
@@ -75,6 +76,7 @@ class Builder:
     def _cgroups(self, layout: Layout) -> None:
         for path in layout.leaves:
             self.tree.create(path)
+        allow_realtime(self.tree, layout.load)  # a busy machine must not make the load late
 
     def _processes(self, layout: Layout, link: Link, found: dict[str, Found]) -> State:
         mysqld = database.start(self.children, self.tree, layout, link.db)
