@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from chaoslat.errors import ChaoslatError
+
+_KEYED = re.compile(r"^(\S+) (-?[0-9]+)$", re.MULTILINE)
 
 
 def read(file: Path) -> str:
@@ -35,8 +38,7 @@ def write(file: Path, content: str) -> None:
 
 def keyed(text: str) -> dict[str, int]:
     """`key value` lines, as cpu.stat, memory.stat and memory.events have them; other lines count for nothing."""
-    pairs = (line.split() for line in text.splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].lstrip("-").isdigit()}
+    return {key: int(value) for key, value in _KEYED.findall(text)}
 
 
 def integers(text: str) -> tuple[int, ...]:
