@@ -7,6 +7,7 @@ an asynchronous door too (`trial_async`); a system is created when it is first n
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from chaoslat.capabilities import missing
 from chaoslat.custody import Custody, MachineCustody
-from chaoslat.errors import EnvironmentMissing
+from chaoslat.errors import ChaoslatError, EnvironmentMissing
 from chaoslat.interruption import interruptible
 from chaoslat.loop_thread import LoopThread
 from chaoslat.model import Ruling, Verdict
@@ -162,8 +163,8 @@ class Session:
         return verdict
 
     def _next(self, name: str) -> tuple[Path, int]:
-        """The folder and the seed of the next trial."""
-        folder = self.out / f"{self._seen.total() + 1:02d}-{name}"
+        """The folder and the seed of the next trial. Recordings of earlier sessions in `out` are left alone."""
+        folder = _new_folder(self.out, name)
         seed = trial_seed(self.seed, name, self._seen[name])
         self._seen[name] += 1
         return folder, seed
@@ -231,6 +232,21 @@ class Session:
     def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         with interruptible():
             return self._thread().call(coroutine, self._progress)
+
+
+def _new_folder(out: Path, name: str) -> Path:
+    """A folder for a recording, numbered after those that are there. Raises ChaoslatError."""
+    found = (re.match(r"(\d+)-", path.name) for path in out.glob("*-*"))
+    last = max((int(match[1]) for match in found if match), default=0)
+    folder = out / f"{last + 1:02d}-{name}"
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ChaoslatError(
+            "A recording cannot be written", where=str(folder), why=why, fix="use --out"
+        ) from error
+    return folder
 
 
 def _check_needs(experiment: Experiment) -> None:

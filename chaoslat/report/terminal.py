@@ -57,6 +57,8 @@ def headline(verdict: Verdict) -> str:
     row = Row.of(verdict)
     if verdict.ruling in (Ruling.INVALID, Ruling.INCONCLUSIVE):
         return f"{verdict.ruling}: {verdict.reason.removeprefix(f'{verdict.ruling}, ')}"
+    if verdict.ruling is Ruling.CORRECT:
+        return f"correct: {verdict.reason}"
     return f"{verdict.ruling}: injected {row.injected}, diagnosed {row.diagnosed}. {verdict.reason}"
 
 

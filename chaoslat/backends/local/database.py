@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
+from pathlib import Path
 
 import pymysql
 
@@ -52,11 +54,19 @@ def wait_until_ready(part: Part, layout: Layout) -> None:
 
 def _log_in(layout: Layout, account: Account) -> None:
     try:
+        _knock(layout.db_socket)
         pymysql.connect(
             unix_socket=str(layout.db_socket), user=account.user, password=account.password, connect_timeout=5
         ).close()
-    except pymysql.OperationalError as error:
+    except (OSError, pymysql.OperationalError) as error:
         raise NotYet(str(error)) from error
+
+
+def _knock(path: Path) -> None:
+    """Raises OSError until somebody listens. PyMySQL would leave its socket open each time that nobody does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knocking:
+        knocking.settimeout(5.0)
+        knocking.connect(str(path))
 
 
 def scan(session: MysqlSession) -> None:

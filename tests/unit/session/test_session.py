@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoslat.errors import Busy, EnvironmentMissing
+from chaoslat.errors import Busy, ChaoslatError, EnvironmentMissing
 from chaoslat.experiment import Experiment
 from chaoslat.model import Ruling
 from chaoslat.seeds import trial_seed
@@ -73,6 +73,23 @@ def test_an_experiment_alone_gets_the_seed_that_it_had_among_others(make, tmp_pa
         among = made.trial(CPU).seed
     with session(tmp_path / "again", seed=5) as alone:
         assert alone.trial(CPU).seed == among
+
+
+def test_a_folder_that_is_used_again_keeps_what_it_has(make, tmp_path):
+    for _ in range(2):
+        with make() as made:
+            made.trial(CPU)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["01-cpu-limit", "02-cpu-limit"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_plain_error(tmp_path, backend):
+    (tmp_path / "file").write_text("")
+    with (
+        session(tmp_path / "file", backend=backend) as made,
+        pytest.raises(ChaoslatError, match="cannot be written"),
+    ):
+        made.trial(CPU)
+    assert backend.made == []
 
 
 def test_the_runbook_can_be_replaced(make):
