@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from chaoslat.errors import ChaoslatError, UsageError
 from chaoslat.ledger.journal import Journal, Line, sync_folder
 from chaoslat.ledger.names import check_run_id
 from chaoslat.ledger.owner import Owner, write_owner
-from chaoslat.ledger.state import made_mark, run_folder
+from chaoslat.ledger.state import made_mark, run_folder, runs_root
 
 JsonValue = str | int | float | bool | None | list["JsonValue"] | dict[str, "JsonValue"]
 """What an entry's arguments may be."""
@@ -42,12 +43,12 @@ class Ledger:
         Raises UsageError when the run exists, ChaoslatError when the folder cannot be made.
         """
         folder = run_folder(check_run_id(run_id))
-        if folder.exists():
-            raise UsageError(f"Run {run_id} exists already", where=str(folder), fix=f"chaoslat down {run_id}")
         try:
             _make(run_id, folder)
+        except FileExistsError as error:
+            fix = f"chaoslat down {run_id}"
+            raise UsageError(f"Run {run_id} exists already", where=str(folder), fix=fix) from error
         except OSError as error:
-            shutil.rmtree(folder, ignore_errors=True)
             raise _cannot_write(folder, error) from error
         return cls(run_id, folder)
 
@@ -90,8 +91,7 @@ class Ledger:
                 where=str(self._journal.path),
                 fix=f"chaoslat heal {self.run_id}",
             )
-        shutil.rmtree(self.folder, ignore_errors=True)
-        made_mark(self.run_id).unlink(missing_ok=True)
+        _remove(self.run_id, self.folder)
 
     def _read(self) -> list[Line]:
         try:
@@ -109,15 +109,39 @@ class Ledger:
 
 
 def _make(run_id: str, folder: Path) -> None:
-    folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    made_mark(run_id).parent.mkdir(mode=0o755, exist_ok=True)
-    made_mark(run_id).touch()
-    folder.mkdir(mode=0o755)
-    write_owner(folder, Owner.here())
-    (folder / "ledger.jsonl").touch(mode=0o600)
-    sync_folder(folder)
-    with contextlib.suppress(OSError):
+    """Beside its place, then put there in one step: nobody ever sees half a run. Raises FileExistsError."""
+    if folder.exists():
+        raise FileExistsError(folder)
+    fresh = _aside(f"{run_id}.{os.getpid()}.new")
+    fresh.mkdir(mode=0o755)
+    try:
+        write_owner(fresh, Owner.here())
+        (fresh / "ledger.jsonl").touch(mode=0o600)
+        sync_folder(fresh)
+        made_mark(run_id).parent.mkdir(mode=0o755, exist_ok=True)
+        made_mark(run_id).touch()
+        fresh.rename(folder)
         sync_folder(folder.parent)
+    except OSError:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+
+
+def _remove(run_id: str, folder: Path) -> None:
+    """Out of its place in one step, then away: whoever is killed here leaves a run that is closed."""
+    parting = _aside(f"{run_id}.{os.getpid()}.gone")
+    with contextlib.suppress(FileNotFoundError):  # another healer was quicker
+        folder.rename(parting)
+    made_mark(run_id).unlink(missing_ok=True)
+    for gone in parting.parent.glob("*.gone"):
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def _aside(name: str) -> Path:
+    """A place on the same file system that no one takes for a run."""
+    path = runs_root() / "aside" / name
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    return path
 
 
 def _next_number(lines: list[Line]) -> int:

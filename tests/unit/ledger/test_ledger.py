@@ -125,6 +125,23 @@ def test_a_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path:
         Ledger.create(RUN)
 
 
+def test_a_run_is_never_seen_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise OSError(errno.EIO, "the machine stopped here")
+
+    monkeypatch.setattr("chaoslat.ledger.ledger.sync_folder", killed)
+    with pytest.raises(ChaoslatError):
+        Ledger.create(RUN)
+    assert [path.name for path in runs_root().iterdir()] == ["aside"]
+    assert list((runs_root() / "aside").iterdir()) == []
+
+
+def test_what_a_killed_close_left_goes_with_the_next(ledger: Ledger) -> None:
+    (runs_root() / "aside" / "11111111.7.gone" / "db").mkdir(parents=True)
+    ledger.close_run()
+    assert list((runs_root() / "aside").iterdir()) == []
+
+
 def test_a_run_exists_once(ledger: Ledger) -> None:
     with pytest.raises(UsageError, match="exists already"):
         Ledger.create(RUN)
