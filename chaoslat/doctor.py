@@ -17,6 +17,8 @@ NOISE_S = 1.0
 TICK_S = 0.002
 MAX_LAG_MS = 2.0  # the load generator voids a window whose lag p99 is over this
 _CAPABILITY_BITS = {"CAP_CHOWN": 0, "CAP_KILL": 5, "CAP_SETUID": 7, "CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
+NEEDED_CONTROLLERS = ("cpu", "memory")
+_TUN = "/dev/net/tun"
 _AS_ROOT = "run it as root: sudo chaoslat ..."
 
 
@@ -83,8 +85,9 @@ def control_groups() -> Iterator[Check]:
         )
         return
     roots = _controller_roots(version)
-    lacking = [name for name in ("cpu", "memory") if name not in roots]
-    locked = sorted({str(root) for root in roots.values() if not os.access(root, os.W_OK)})
+    lacking = [name for name in NEEDED_CONTROLLERS if name not in roots]
+    needed = [roots[name] for name in NEEDED_CONTROLLERS if name in roots]
+    locked = [str(root) for root in needed if not os.access(root, os.W_OK)]
     if lacking:
         yield Check(
             "control groups", Status.MISSING, f"v{version} without {', '.join(lacking)}", "see cgroups(7)"
@@ -113,13 +116,10 @@ def _controller_roots(version: int) -> dict[str, Path]:
 def network() -> Iterator[Check]:
     """Namespaces for the database's network, and what true delay on the network layer would need."""
     yield _tried("network namespaces", kernel_tries.network_namespace(), Status.MISSING, _AS_ROOT)
-    tun = os.access("/dev/net/tun", os.R_OK | os.W_OK)
-    found = (
-        "/dev/net/tun can be opened"
-        if tun
-        else "/dev/net/tun is not here; a delay below TCP needs it or netem"
-    )
-    yield Check("tun", Status.OK if tun else Status.WARN, found, "" if tun else "modprobe tun")
+    tun = os.access(_TUN, os.R_OK | os.W_OK)
+    state = "can be opened" if tun else "cannot be opened; a delay below TCP needs it or netem"
+    fix = "" if tun else (_AS_ROOT if os.path.exists(_TUN) else "modprobe tun")
+    yield Check("tun", Status.OK if tun else Status.WARN, f"{_TUN} {state}", fix)
     yield _tried(
         "sch_netem", kernel_tries.netem(), Status.WARN, "modprobe sch_netem (needs the kernel's module)"
     )

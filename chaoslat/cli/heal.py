@@ -24,7 +24,8 @@ RunId = Annotated[str | None, typer.Argument(metavar="[RUN]", help="Only this ru
 def heal(run: RunId = None, as_json: frame.Json = False) -> int:
     """Undo what dead runs left behind. Runs that are alive or kept are named and left alone.
 
-    May be repeated. Things that carry our name without our mark are shown and not removed.
+    May be repeated. Things that carry our name without our mark are shown and not removed. Exit code 3 when something
+    of ours could not be undone.
     """
     with progress() as show:
         show("replaying ledgers")
@@ -32,7 +33,9 @@ def heal(run: RunId = None, as_json: frame.Json = False) -> int:
         strays = [] if run else _strays()
     data = {"runs": [asdict(report) for report in reports], "leftovers": strays}
     print_result(data, "\n".join(_lines(reports, strays)) or "nothing was left behind", as_json=as_json)
-    bad = any(report.failed for report in reports) or any(stray["problem"] for stray in strays)
+    bad = any(report.failed for report in reports) or any(
+        stray["ours"] and stray["problem"] for stray in strays
+    )
     return exits.MISSING if bad else exits.AS_EXPECTED
 
 
@@ -63,7 +66,7 @@ def _removed(stray: Leftover) -> dict[str, Any]:
         remove_leftover(stray)
     except ChaoslatError as error:
         problem = str(error)
-    return {"what": stray.what, "name": stray.name, "problem": problem}
+    return {"what": stray.what, "name": stray.name, "ours": stray.ours, "problem": problem}
 
 
 def _lines(reports: Iterable[HealReport], strays: Iterable[dict[str, Any]]) -> Iterable[str]:
@@ -74,4 +77,4 @@ def _lines(reports: Iterable[HealReport], strays: Iterable[dict[str, Any]]) -> I
             yield f"run {report.run_id}: undone: {', '.join(report.undone) or 'nothing was left'}"
         yield from (f"  not undone: {failure}" for failure in report.failed)
     for stray in strays:
-        yield f"{stray['what']} {stray['name']}: {stray['problem'] or 'removed'}"
+        yield stray["problem"] or f"{stray['what']} {stray['name']}: removed"

@@ -35,7 +35,7 @@ class Project:
         (where / f"{name}.yaml").write_text(body)
 
     def run(self, *args):
-        return self.pytester.runpytest_inprocess(*QUIET, *args, plugins=PLUGINS)
+        return self.pytester.runpytest_inprocess(*QUIET, *args, plugins=PLUGINS, no_reraise_ctrlc=True)
 
     def run_apart(self, *args):
         """In a process of its own, as pytest-xdist needs it."""

@@ -7,6 +7,7 @@ import pytest
 
 from chaoslat import capabilities
 from chaoslat.errors import EnvironmentMissing
+from chaoslat.interruption import Terminated
 from chaoslat.plugin import state
 from tests.plugin.conftest import HEAD, PLUGINS, QUIET, ROOT
 from tests.session_doubles import DoubleBackend, session
@@ -165,6 +166,23 @@ def test_a_system_that_cannot_be_removed_is_a_failure(project, monkeypatch):
     result = project.run("-m", "chaos", "experiments")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["the system was not removed: a mount is busy", "*chaoslat heal"])
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt(), Terminated(15)])
+def test_an_interruption_removes_the_system(project, monkeypatch, interruption):
+    backend = DoubleBackend()
+
+    async def interrupted(system, experiment, **kwargs):
+        raise interruption
+
+    monkeypatch.setattr(
+        state,
+        "open_session",
+        lambda its: session(its.out, seed=its.seed, backend=backend, run_trial=interrupted),
+    )
+    result = project.run("-m", "chaos", "experiments")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert [system.destroyed for system in backend.made] == [True]
 
 
 def test_several_workers_are_refused_with_the_reason(project):
