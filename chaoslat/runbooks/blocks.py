@@ -33,6 +33,7 @@ class Lever:
     what: str  # "CPU limit 0.30 cores -> none"
     lift: Callable[[], Awaitable[object]]
     restore: Callable[[], Awaitable[object]]
+    block_s: float = BLOCK_S  # how long its effect takes to show
 
     async def issue(self, lifted: bool) -> None:
         await (self.lift() if lifted else self.restore())
@@ -73,6 +74,7 @@ class Run:
     comparison: Comparison
     levers: tuple[Lever, ...]
     slo_ms: float
+    block_s: float
     blocks: list[Block] = field(default_factory=list)
 
     def mean(self, figure: str, factor: str, lifted: bool) -> float:
@@ -80,6 +82,9 @@ class Run:
         values = [getattr(b, figure) for b in self.blocks if b.span.settings[factor] is lifted]
         values = [value for value in values if np.isfinite(value)]
         return float(np.mean(values)) if values else float("nan")
+
+    def count(self, factor: str, lifted: bool) -> int:
+        return sum(b.span.settings[factor] is lifted for b in self.blocks)
 
     def over_slo(self, factor: str, lifted: bool) -> float:
         """Fraction of requests over the SLO in the blocks with that setting; nan of none."""
@@ -92,9 +97,10 @@ class Run:
 async def compare(case: Case, levers: tuple[Lever, ...]) -> Run:
     """Run blocks until the comparison has decided; what is implicated stays lifted, the rest is put back."""
     window = case.window
-    passive = Passive.cut(window.requests.due_s, window.requests.latency_ms, BLOCK_S)
+    block_s = max(lever.block_s for lever in levers)
+    passive = Passive.cut(window.requests.due_s, window.requests.latency_ms, block_s)
     comparison = Comparison(tuple(lever.factor for lever in levers), passive, case.slo_ms, case.rng)
-    run = Run(comparison, levers, case.slo_ms)
+    run = Run(comparison, levers, case.slo_ms, block_s)
     for lever in levers:
         case.intervene(f"randomised blocks: {lever.what}")
     await _run_blocks(case, run)
@@ -128,9 +134,9 @@ async def _one_block(case: Case, run: Run, before: Span | None, started_s: float
         await _judge(case, run, before, started_s)
         if run.comparison.finished(operator.now_s() - started_s):
             return None
-    await operator.sleep(max(switch_s + LEAST_HEAD_S + BLOCK_S - operator.now_s(), 0.0))
+    await operator.sleep(max(switch_s + LEAST_HEAD_S + run.block_s - operator.now_s(), 0.0))
     start_s = await _quiet_from(case, switch_s)
-    await operator.sleep(max(start_s + BLOCK_S - operator.now_s(), 0.0))
+    await operator.sleep(max(start_s + run.block_s - operator.now_s(), 0.0))
     return await _close(case, settings, counted, start_s)
 
 

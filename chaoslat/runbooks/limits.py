@@ -9,17 +9,21 @@ from __future__ import annotations
 import asyncio
 import math
 
+import numpy as np
+
 from chaoslat.model import CgroupCpu, Evidence
 from chaoslat.runbooks import blocks
 from chaoslat.runbooks.base import Answer, Case
 from chaoslat.runbooks.blocks import Lever, Run
 from chaoslat.runbooks.budget import Relief, relief
 from chaoslat.runbooks.symptom import BUDGET, over
+from chaoslat.runbooks.window import Window
 
 CPU, POOL = "cpu-limit", "pool-size"
 FIGURES = {CPU: ("throttled_per_s", "throttled periods/s"), POOL: ("acquire_mean_ms", "ms")}
 LEAST_RELIEF = 0.1  # what takes less than a tenth of the tail with it is not worth an intervention
 ENLARGE_TO = 30
+CPU_BLOCK_S = 1.0
 CONFIRM_S = 4.0
 CONFIRM_LOOKS = 3
 
@@ -42,7 +46,7 @@ async def answer(case: Case, factor: str) -> Answer | None:
     if case.answers is None:
         levers = await _open_levers(case)
         run = await blocks.compare(case, levers)
-        case.answers = {lever.factor: read_answer(run, lever.factor) for lever in levers}
+        case.answers = {lever.factor: read_answer(case.window, run, lever.factor) for lever in levers}
         if any(a.outcome == "implicated" for a in case.answers.values()):
             case.cured = await _slo_is_back(case)
     return case.answers.get(factor)
@@ -58,14 +62,25 @@ async def _open_levers(case: Case) -> tuple[Lever, ...]:
 
 
 def _cpu_lever(case: Case, throttled: tuple[CgroupCpu, ...]) -> Lever:
+    """Written only when it changes: the kernel refills the budget at every write, so that a limit that is re-issued
+    at each boundary throttles less than one that is left alone (measured: 15 % over the SLO against 6 %). For the
+    same reason blocks are longer: a queue that throttling has built up takes some periods to form again."""
+    state = {"lifted": False}
+
+    async def put(lifted: bool) -> None:
+        if lifted is not state["lifted"]:
+            quotas = ((c.path, None if lifted else c.quota_us) for c in throttled)
+            await asyncio.gather(*(case.operator.set_cpu_quota(path, quota_us) for path, quota_us in quotas))
+            state["lifted"] = lifted
+
     async def lift() -> None:
-        await asyncio.gather(*(case.operator.set_cpu_quota(c.path, None) for c in throttled))
+        await put(True)
 
     async def restore() -> None:
-        await asyncio.gather(*(case.operator.set_cpu_quota(c.path, c.quota_us) for c in throttled))
+        await put(False)
 
     limits = ", ".join(f"{c.path}: {c.limit_cores or math.inf:.2f} cores" for c in throttled)
-    return Lever(CPU, f"CPU limit ({limits}) lifted", lift, restore)
+    return Lever(CPU, f"CPU limit ({limits}) lifted", lift, restore, CPU_BLOCK_S)
 
 
 def _pool_lever(case: Case, size: int) -> Lever:
@@ -78,11 +93,12 @@ def _pool_lever(case: Case, size: int) -> Lever:
     )
 
 
-def read_answer(run: Run, factor: str) -> Answer:
-    """The decision, the mechanism in original and lifted blocks, and the figures behind both."""
+def read_answer(passive: Window, run: Run, factor: str) -> Answer:
+    """The decision, the mechanism with the original and the lifted setting, and the figures behind both."""
     decision = run.comparison.decisions[factor]
     figure, unit = FIGURES[factor]
-    original, lifted = (run.mean(figure, factor, setting) for setting in (False, True))
+    original = _with_passive(_passive_figure(passive, factor), passive.duration_s, run, factor)
+    lifted = run.mean(figure, factor, True)
     return Answer(
         outcome=decision.outcome,
         original=original,
@@ -90,11 +106,28 @@ def read_answer(run: Run, factor: str) -> Answer:
         evidence=(
             Evidence("evidence that lifting helps (E)", decision.e_value, "", f"{decision.blocks} blocks"),
             Evidence("evidence that lifting is not relevant", decision.clear_value, ""),
-            Evidence("mechanism in original blocks", original, unit),
-            Evidence("mechanism in lifted blocks", lifted, unit),
+            Evidence("mechanism with the original setting", original, unit),
+            Evidence("mechanism when lifted", lifted, unit),
             *_latency_evidence(run, factor),
         ),
     )
+
+
+def _passive_figure(passive: Window, factor: str) -> float:
+    if factor == CPU:
+        return blocks.throttled_per_s(passive.app_cpu, passive.duration_s)
+    known = passive.requests.acquire_ms[np.isfinite(passive.requests.acquire_ms)]
+    return float(known.mean()) if len(known) else 0.0
+
+
+def _with_passive(figure: float, duration_s: float, run: Run, factor: str) -> float:
+    """The passive window had the original setting too: its figure and that of the blocks, weighted by their time."""
+    count = run.count(factor, False)
+    if not count:
+        return figure
+    blocks_s = count * run.block_s
+    in_blocks = run.mean(FIGURES[factor][0], factor, False)
+    return (figure * duration_s + in_blocks * blocks_s) / (duration_s + blocks_s)
 
 
 def _latency_evidence(run: Run, factor: str) -> tuple[Evidence, ...]:
