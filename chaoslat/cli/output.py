@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 from chaoslat.errors import ChaoslatError
+from chaoslat.report.plain import to_json
 from chaoslat.yaml_lines import BadFile
 
 Progress = Callable[[str], None]
@@ -38,19 +37,6 @@ def describe(error: ChaoslatError) -> dict[str, Any]:
         {"problems": [asdict(problem) for problem in error.problems]} if isinstance(error, BadFile) else {}
     )
     return {"kind": type(error).__name__, **parts, "exit_code": error.exit_code, **problems}
-
-
-def to_json(data: Any) -> str:
-    """JSON of plain values, dataclasses and paths."""
-    return json.dumps(data, indent=2, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def is_live() -> bool:

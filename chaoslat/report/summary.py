@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 from chaoslat.errors import ChaoslatError
 from chaoslat.model import Verdict
 from chaoslat.report.machine import machine_line
+from chaoslat.report.plain import plain, to_json
 from chaoslat.report.rows import COLUMNS, Row, score
 from chaoslat.report.terminal import explain
 
@@ -31,8 +30,8 @@ def summary(verdicts: Sequence[Verdict], *, out: Path, seed: int, backend: str) 
         "machine": machine_line(),
         "out": str(out),
         "score": score(rows),
-        "trials": [row.to_json() | {"good": row.good} for row in rows],
-        "verdicts": [asdict(verdict) for verdict in verdicts],
+        "trials": plain([row.to_json() | {"good": row.good} for row in rows]),
+        "verdicts": plain(verdicts),
     }
 
 
@@ -51,7 +50,7 @@ def write(verdicts: Sequence[Verdict], *, out: Path, seed: int, backend: str) ->
     data = summary(verdicts, out=out, seed=seed, backend=backend)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "summary.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        (out / "summary.json").write_text(to_json(data) + "\n", encoding="utf-8")
         (out / "summary.md").write_text(
             markdown(verdicts, out=out, seed=seed, backend=backend), encoding="utf-8"
         )

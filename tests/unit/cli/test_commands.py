@@ -44,9 +44,9 @@ def raising(error):
 def test_every_command_explains_itself_and_has_json(command):
     pages = [invoke(command, "--help")]
     if command == "bench":
-        pages = [invoke("bench", "load", "--help")]
-    assert [page.exit_code for page in pages] == [0]
-    assert "--json" in pages[0].stdout
+        pages = [invoke("bench", "load", "--help"), invoke("bench", "comparison", "--help")]
+    assert {page.exit_code for page in pages} == {0}
+    assert all("--json" in page.stdout for page in pages)
 
 
 def test_help_documents_the_exit_codes():

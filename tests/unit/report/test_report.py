@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from chaoslat.errors import ChaoslatError
-from chaoslat.model import Ruling
+from chaoslat.model import Evidence, Ruling
+from chaoslat.report.plain import to_json
 from chaoslat.report.rows import COLUMNS, Row, score
 from chaoslat.report.summary import out_folder, write
 from chaoslat.report.terminal import closing, explain, headline, table
@@ -108,3 +109,14 @@ def test_a_summary_that_cannot_be_written_is_a_plain_error(tmp_path):
 def test_the_default_folder_has_time_and_seed():
     now = datetime(2026, 12, 1, 9, 5, 7, tzinfo=UTC)
     assert out_folder(42, now) == Path("chaos-out/20261201T090507Z-42")
+
+
+def test_json_is_strict():
+    evidence = Evidence("ratio", float("nan"), "")
+    data = {"a": evidence, "b": (1, float("inf")), "c": Path("x"), "d": Ruling.CORRECT}
+    assert json.loads(to_json(data), parse_constant=pytest.fail) == {
+        "a": {"what": "ratio", "value": None, "unit": "", "note": ""},
+        "b": [1, None],
+        "c": "x",
+        "d": "correct",
+    }
