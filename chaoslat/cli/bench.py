@@ -56,23 +56,3 @@ def comparison(
         result = bench.run(runs, number)
     print_result(result, bench.table(result), as_json=as_json)
     return exits.WRONG if result.failures else exits.AS_EXPECTED
-
-
-@frame.command(group, "comparison")
-def comparison(
-    runs: Annotated[int, typer.Option(min=10, max=2000, help="Simulated diagnoses of each case.")] = 100,
-    seed: frame.Seed = None,
-    as_json: frame.Json = False,
-) -> int:
-    """Operating characteristics of the comparison, on simulated systems under recorded noise.
-
-    Exit code 1 when a cause is missed, or an innocent factor implicated, more often than binomial error explains.
-    """
-    from chaoslat.bench import comparison as bench
-
-    number = frame.chosen_seed(seed)
-    with progress() as show:
-        show(f"seed {number}: {runs} diagnoses of each of {len(bench.CASES)} cases")
-        result = bench.run(runs=runs, seed=number)
-    print_result(result, bench.table(result), as_json=as_json)
-    return exits.WRONG if result.failures else exits.AS_EXPECTED
