@@ -39,8 +39,8 @@ unit: setup ## Unit tests only: quick, no privileges
 	@$(STEP) --last "unit tests" $(PYTEST) -m "not chaos" tests/unit $(PYTEST_ARGS)
 
 test: setup lint node-test ## Everything: lint, types, all tests, then the chaos tests on the local backend
-	@$(STEP) "unit, contract, plugin and replay tests" $(PYTEST) -m "not chaos" $(PYTEST_ARGS)
-	@$(STEP) --last "chaos tests" $(AS_ROOT) $(PYTEST) -m chaos $(PYTEST_ARGS)
+	@CHAOSLAT_PRIVILEGED=1 $(STEP) "unit, contract, plugin and replay tests" $(PYTEST) -m "not chaos" $(PYTEST_ARGS)
+	@CHAOSLAT_PRIVILEGED=1 $(STEP) --last "chaos tests" $(AS_ROOT) $(PYTEST) -m chaos $(PYTEST_ARGS)
 
 chaos: setup ## Inject each cause into a real system, diagnose it blind, print the table
 	@$(STEP) --last "chaos" $(AS_ROOT) .venv/bin/chaoslat run $(EXPERIMENTS)

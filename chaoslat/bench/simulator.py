@@ -61,13 +61,16 @@ class Noise:
     def at(self, due_ms: Floats, offset_ms: float) -> Floats:
         """Excess of the recorded request that follows each time, the recording repeated as often as needed."""
         place = np.searchsorted(self._due_ms, (due_ms + offset_ms) % self._due_ms[-1])
-        return self._excess_ms[np.minimum(place, len(self._excess_ms) - 1)]
+        excess_ms: Floats = self._excess_ms[np.minimum(place, len(self._excess_ms) - 1)]
+        return excess_ms
 
 
 class Simulation:
     """One run of a plant: a passive window, then block after block."""
 
-    def __init__(self, plant: Plant, noise: Noise, rng: np.random.Generator, *, horizon_s: float = 150.0) -> None:
+    def __init__(
+        self, plant: Plant, noise: Noise, rng: np.random.Generator, *, horizon_s: float = 150.0
+    ) -> None:
         self._plant = plant
         self._demand = _Demand(plant, noise, rng, horizon_s * 1000.0)
         self._pool = _Pool()

@@ -48,8 +48,9 @@ class Implicating:
     The bet: a low block was lifted, a high block original, in proportion to a score h(y) in [-1, 1] whose shape
     is fixed before the block. With s = +1 for lifted and -1 for original the wealth is multiplied by
     1 + stake * s * h(y). Under the hypothesis y does not depend on the coin, and E[s] = 0, so the factor's
-    expectation is 1 whatever y is; it is at most 1 when lifting raises y, as h falls with y. h compares log y with the midpoint of the running log means of both settings:
-    a poor midpoint costs power, never validity. Fed with `not lifted` it bets that lifting does harm.
+    expectation is 1 whatever y is; it is at most 1 when lifting raises y, as h falls with y. h compares log y with
+    the midpoint of the running log means of both settings: a poor midpoint costs power, never validity. Fed with
+    `not lifted` it bets that lifting does harm.
     """
 
     def __init__(self, *, high: float | None = None, low: float | None = None) -> None:
@@ -69,7 +70,9 @@ class Implicating:
     def add(self, lifted: bool, statistic: float) -> None:
         log_statistic = _log(statistic)
         bet = self._score(log_statistic) * (1.0 if lifted else -1.0)
-        self.wealth = [w * (1.0 + stake * bet) for w, stake in zip(self.wealth, IMPLICATE_STAKES, strict=True)]
+        self.wealth = [
+            w * (1.0 + stake * bet) for w, stake in zip(self.wealth, IMPLICATE_STAKES, strict=True)
+        ]
         (self._low if lifted else self._high).add(log_statistic)
 
     def _score(self, log_statistic: float) -> float:

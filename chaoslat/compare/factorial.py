@@ -186,9 +186,7 @@ class Comparison:
     ) -> None:
         e_values = tuple(factor.evidence.e_value for factor in self._factors)
         clear_values = tuple(self._clear_value(factor) for factor in self._factors)
-        self._blocks.append(
-            BlockRecord(at_s, lifted, requests, over_slo, statistic, e_values, clear_values)
-        )
+        self._blocks.append(BlockRecord(at_s, lifted, requests, over_slo, statistic, e_values, clear_values))
 
     def _clear_value(self, factor: _Factor) -> float:
         return factor.evidence.clear_value(other_fixed=self._other_fixed(factor))
@@ -207,9 +205,7 @@ class Comparison:
 
     def _settle(self, factor: _Factor, outcome: Answer, at_s: float) -> None:
         evidence = factor.evidence
-        factor.call = _Call(
-            outcome, evidence.e_value, self._clear_value(factor), at_s, len(self._blocks)
-        )
+        factor.call = _Call(outcome, evidence.e_value, self._clear_value(factor), at_s, len(self._blocks))
 
     def _decision(self, factor: _Factor) -> Decision:
         evidence = factor.evidence

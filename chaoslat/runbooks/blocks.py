@@ -86,11 +86,14 @@ class Run:
     def count(self, factor: str, lifted: bool) -> int:
         return sum(b.span.settings[factor] is lifted for b in self.blocks)
 
+    def latencies(self, factor: str, lifted: bool) -> list[list[float]]:
+        """Latencies (ms) of the sound blocks with that setting, block by block."""
+        chosen = [b for b in self.blocks if b.span.settings[factor] is lifted and not b.void]
+        return [b.requests.latency_ms.tolist() for b in chosen]
+
     def over_slo(self, factor: str, lifted: bool) -> float:
         """Fraction of requests over the SLO in the blocks with that setting; nan of none."""
-        chosen = [
-            b.requests.latency_ms for b in self.blocks if b.span.settings[factor] is lifted and not b.void
-        ]
+        chosen = self.latencies(factor, lifted)
         return float((np.concatenate(chosen) > self.slo_ms).mean()) if any(map(len, chosen)) else float("nan")
 
 
