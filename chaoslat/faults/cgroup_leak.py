@@ -7,6 +7,8 @@ reclaim, and reclaim walks every one of them. It looks like a slow database, and
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from chaoslat.backends.base import Saboteur
 from chaoslat.errors import SystemLost
 from chaoslat.faults.base import Bench, FaultDef, Level, Params
@@ -20,7 +22,7 @@ GROWTH = 1.2
 class CgroupLeakParams(Params):
     """`count`: dying cgroups to leave; absent: calibrated."""
 
-    count: int | None = None
+    count: int | None = Field(default=None, ge=1, le=100_000)
 
 
 async def inject(bench: Bench, params: CgroupLeakParams) -> Level:

@@ -6,6 +6,8 @@ the app sleeps until the next period. The level is found from what the app uses 
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from chaoslat.backends.base import Saboteur
 from chaoslat.errors import SystemLost
 from chaoslat.faults.base import Bench, FaultDef, Level, Params
@@ -22,7 +24,7 @@ MIN_QUOTA_US = 2_000  # the kernel refuses less than 1 ms; below 2 ms nothing ru
 class CpuLimitParams(Params):
     """`limit_cores`: the limit, as in a pod's resources.limits.cpu; absent: calibrated."""
 
-    limit_cores: float | None = None
+    limit_cores: float | None = Field(default=None, gt=0, le=1024)
 
 
 async def inject(bench: Bench, params: CpuLimitParams) -> Level:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from pydantic import Field
 
 from chaoslat.backends.base import Saboteur
 from chaoslat.errors import SystemLost
@@ -21,8 +22,8 @@ from chaoslat.load.log import Requests
 class NetworkLatencyParams(Params):
     """`latency_ms`: added to every reply; absent: calibrated. `jitter_ms`: uniform, each way."""
 
-    latency_ms: float | None = None
-    jitter_ms: float = 0.0
+    latency_ms: float | None = Field(default=None, ge=1, le=60_000)
+    jitter_ms: float = Field(default=0.0, ge=0, le=60_000)
 
 
 async def inject(bench: Bench, params: NetworkLatencyParams) -> Level:

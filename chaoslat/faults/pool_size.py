@@ -7,6 +7,7 @@ How long a request holds its connection decides which size hurts: utilisation rh
 from __future__ import annotations
 
 import numpy as np
+from pydantic import Field
 
 from chaoslat.backends.base import Saboteur
 from chaoslat.errors import SystemLost
@@ -20,7 +21,7 @@ TRIES = 3
 class PoolSizeParams(Params):
     """`size`: connections left in the pool; absent: calibrated."""
 
-    size: int | None = None
+    size: int | None = Field(default=None, ge=1, le=200)
 
 
 async def inject(bench: Bench, params: PoolSizeParams) -> Level:
