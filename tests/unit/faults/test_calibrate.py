@@ -24,7 +24,7 @@ def test_the_best_is_one_of_the_tried_and_breaks_the_slo_when_any_did(tried):
 
 @pytest.mark.parametrize("knee", [0.4, 0.6, 0.9])
 async def test_the_level_that_is_chosen_is_in_force(knee):
-    operator = LevelledOperator(lambda level: min(max((level - knee) * 0.5 + 0.03, 0.0), 1.0), n=4000)
+    operator = LevelledOperator(lambda level: min(max((level - knee) * 0.5 + 0.045, 0.0), 1.0), n=4000)
 
     async def apply(level):
         operator.level = level

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from chaoslat import faults
 from chaoslat.errors import UsageError
+from chaoslat.faults.calibrate import BAND
 from chaoslat.faults.network_latency import bounds_ms
 from chaoslat.faults.pool_size import _choose, _step
 from tests.doubles import requests
@@ -30,14 +31,14 @@ def test_bounds_are_positive_whatever_the_app_does(latency_ms, heavy):
 @given(st.dictionaries(st.integers(1, 9), st.floats(0, 1), min_size=1))
 def test_the_pool_is_the_largest_that_breaks_the_slo(seen):
     chosen = _choose(seen)
-    broken = [size for size, over in seen.items() if over >= 0.02]
+    broken = [size for size, over in seen.items() if over >= BAND[0]]
     assert chosen == (max(broken) if broken else min(seen))
 
 
 def test_the_pool_search_moves_by_one_and_stays_in_the_band():
     assert _step(3, 0.0) == 2
     assert _step(3, 0.5) == 4
-    assert _step(3, 0.03) == 3
+    assert _step(3, sum(BAND) / 2) == 3
 
 
 def test_every_fault_has_a_name_of_its_own_and_says_what_it_does():
