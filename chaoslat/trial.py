@@ -249,7 +249,7 @@ def shows(wanted: str, seen: Symptom, slo_ms: float) -> bool:
         return seen.p99_ms <= slo_ms
     over = round(seen.over_slo * seen.count)
     broken = stats.binomtest(over, seen.count, BUDGET, alternative="greater").pvalue < GATE_P_VALUE
-    return broken and (wanted == "broken" or seen.p95_ms <= slo_ms)
+    return bool(broken) and (wanted == "broken" or seen.p95_ms <= slo_ms)
 
 
 def _gate_passed(course: Course) -> None:

@@ -14,7 +14,7 @@ from chaoslat.errors import SystemLost
 from chaoslat.faults.base import Bench, FaultDef, Level, Params
 from chaoslat.faults.calibrate import BAND, over
 
-FIRST = 6_000
+FIRST = 7_500
 MOST = 11_000  # each is charged about 18 kB to the parent, which has room for no more
 GROWTH = 1.2
 
