@@ -55,11 +55,12 @@ class Quantile:
     """The fraction of requests over the analytic value; (100 - q) % is expected."""
     beyond_margin: float
     """Half the width of the 99.9 % interval of that fraction."""
+    agrees: bool
+    """Given that interval, the percentile may lie within 2 % of the analytic value."""
 
     @property
     def good(self) -> bool:
-        expected = 1 - self.q / 100
-        return abs(self.error) <= MAX_ERROR and abs(self.beyond_analytic - expected) <= self.beyond_margin
+        return abs(self.error) <= MAX_ERROR and self.agrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,8 @@ def _quantile(q: float, requests: Requests, stalls_ns: tuple[tuple[int, int], ..
     truth_ms = percentile(true_latency_ms(requests.due_s, stalls_ns), q)
     measured_ms = requests.percentile(q)
     expected = 1 - q / 100
+    margin = MARGIN_SIGMAS * math.sqrt(expected * (1 - expected) / len(requests))
+    low, high = (requests.over(analytic_ms(q) * (1 + side)) for side in (-MAX_ERROR, MAX_ERROR))
     return Quantile(
         q=q,
         analytic_ms=analytic_ms(q),
@@ -181,7 +184,8 @@ def _quantile(q: float, requests: Requests, stalls_ns: tuple[tuple[int, int], ..
         measured_ms=measured_ms,
         error=measured_ms / truth_ms - 1,
         beyond_analytic=requests.over(analytic_ms(q)),
-        beyond_margin=MARGIN_SIGMAS * math.sqrt(expected * (1 - expected) / len(requests)),
+        beyond_margin=margin,
+        agrees=low >= expected - margin and high <= expected + margin,
     )
 
 

@@ -2,71 +2,89 @@
 
 `python -m chaoslat.bench.stall_server PERIOD_MS STALL_MS` listens on a free port of 127.0.0.1 and prints
 `{"port": N}`. At the end of standard input it prints `{"stalls_ns": [[begin, end], ...]}` (CLOCK_MONOTONIC)
-and exits.
+and exits. A bare selector, because event loops that gather their writes answer nobody before all have been
+read.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import selectors
+import socket
 import sys
 import time
-from typing import cast
-
-import uvloop
+from contextlib import suppress
+from typing import IO
 
 from chaoslat.load.priority import raise_priority
 
 HOST = "127.0.0.1"
+BACKLOG = 1024
+SPIN_S = 0.003
 ANSWER = (
     b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
     b'Server-Timing: acquire;dur=0.010, query;dur=0.020;desc="n=1", cpu;dur=0.030\r\n\r\nok'
 )
 
 
-class _Answers(asyncio.Protocol):
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-        self._pending = b""
+class StallServer:
+    """Serves until `control` ends. While it stalls, nothing is read, answered or accepted."""
 
-    def data_received(self, data: bytes) -> None:
-        *requests, self._pending = (self._pending + data).split(b"\r\n\r\n")
-        self._transport.write(ANSWER * len(requests))
+    def __init__(self, period_ms: float, stall_ms: float, control: IO[str]) -> None:
+        self._period_ns, self._stall_ns = int(period_ms * 1e6), int(stall_ms * 1e6)
+        self._control = control
+        self._listener = socket.create_server((HOST, 0), backlog=BACKLOG)
+        self._listener.setblocking(False)
+        self._selector = selectors.EpollSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(control, selectors.EVENT_READ)
+        self.port: int = self._listener.getsockname()[1]
+        self.stalls_ns: list[tuple[int, int]] = []
 
-
-class _Stalls:
-    """Blocks the whole loop, so that nothing is read or answered, and remembers when it did."""
-
-    def __init__(self, period_ms: float, stall_ms: float) -> None:
-        self._period_s, self._stall_s = period_ms / 1000, stall_ms / 1000
-        self.seen_ns: list[tuple[int, int]] = []
-
-    async def run(self) -> None:
-        next_s = time.monotonic() + self._period_s
+    def run(self) -> None:
+        next_ns = time.monotonic_ns() + self._period_ns
         while True:
-            await asyncio.sleep(max(next_s - time.monotonic(), 0))
-            self._stall()
-            next_s += self._period_s
+            left_ns = next_ns - time.monotonic_ns()
+            if left_ns <= 0:
+                self._stall()
+                next_ns += self._period_ns
+            ready = [key.fileobj for key, _ in self._selector.select(max(left_ns, 0) / 1e9)]
+            if self._control in ready:
+                return
+            for each in ready:
+                self._serve(each)
+
+    def _serve(self, each: object) -> None:
+        if each is self._listener:
+            self._accept()
+        elif isinstance(each, socket.socket):
+            with suppress(ConnectionError):
+                self._answer(each)
+
+    def _accept(self) -> None:
+        with suppress(BlockingIOError):
+            while True:
+                client, _ = self._listener.accept()
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._selector.register(client, selectors.EVENT_READ)
+
+    def _answer(self, client: socket.socket) -> None:
+        # A request is far smaller than a segment: it never comes in pieces here.
+        data = client.recv(65_536)
+        if data:
+            client.send(ANSWER * data.count(b"\r\n\r\n"))
+        else:
+            self._selector.unregister(client)
+            client.close()
 
     def _stall(self) -> None:
         begin_ns = time.monotonic_ns()
-        time.sleep(self._stall_s)
-        self.seen_ns.append((begin_ns, time.monotonic_ns()))
-
-
-async def _serve(period_ms: float, stall_ms: float) -> None:
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(_Answers, HOST, 0)
-    print(json.dumps({"port": server.sockets[0].getsockname()[1]}), flush=True)
-    stalls = _Stalls(period_ms, stall_ms)
-    stalling = loop.create_task(stalls.run())
-    ended = asyncio.Event()
-    loop.add_reader(0, ended.set)
-    await ended.wait()
-    loop.remove_reader(0)
-    stalling.cancel()
-    server.close()
-    print(json.dumps({"stalls_ns": stalls.seen_ns}), flush=True)
+        end_ns = begin_ns + self._stall_ns
+        time.sleep(max(self._stall_ns / 1e9 - SPIN_S, 0))
+        # A sleeping core wakes up late, by most of a millisecond on some machines: the end is met awake.
+        while time.monotonic_ns() < end_ns:
+            pass
+        self.stalls_ns.append((begin_ns, time.monotonic_ns()))
 
 
 def main(arguments: list[str]) -> None:
@@ -74,8 +92,10 @@ def main(arguments: list[str]) -> None:
     period_ms, stall_ms = (float(argument) for argument in arguments)
     # It competes with the generator on equal terms, so that the truth is the stalls and not the machine.
     raise_priority()
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(period_ms, stall_ms))
+    server = StallServer(period_ms, stall_ms, sys.stdin)
+    print(json.dumps({"port": server.port}), flush=True)
+    server.run()
+    print(json.dumps({"stalls_ns": server.stalls_ns}), flush=True)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ class Generator:
 
     def set_rate(self, rate_rps: float) -> int:
         """Change the rate from now on; when that was (CLOCK_MONOTONIC). Raises `ChaoslatError`."""
+        self._client.read_received()  # whoever gets the answer finds the log complete up to now
         now_ns = time.monotonic_ns()
         self._schedule.set_rate(rate_rps, now_ns)
         self._log.rate(now_ns, rate_rps, self._seq)

@@ -34,6 +34,10 @@ def _round_robin() -> str:
 
 def _nice() -> str:
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    # A session of its own is a group of its own (CONFIG_SCHED_AUTOGROUP): nice counts only inside it, and the
+    # group has a nice value that counts outside (sched(7)).
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(NICE))
     return f"nice {NICE}"
 
 

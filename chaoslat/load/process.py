@@ -77,7 +77,7 @@ class LoadProcess:
             raise await self._died()
 
     async def set_rate(self, rate_rps: float) -> float:
-        """Change the rate; from when on it holds (CLOCK_MONOTONIC seconds).
+        """Change the rate; from when on it holds (CLOCK_MONOTONIC seconds). The log is complete up to then.
 
         Raises `ChaoslatError` when it is refused, `SystemLost` when the generator has died.
         """

@@ -17,6 +17,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(os, "sched_setscheduler", lambda *_: calls.append("realtime"))
     monkeypatch.setattr(os, "setpriority", lambda *_: calls.append("nice"))
     monkeypatch.setattr(priority, "_sharpen_timers", lambda: None)
+    monkeypatch.setattr(priority.Path, "write_text", lambda *_: calls.append("autogroup"))
     return calls
 
 
@@ -26,7 +27,11 @@ def refuse(*_: object) -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "had", "calls"),
-    [("realtime", "SCHED_RR 1", ["realtime"]), ("nice", "nice -10", ["nice"]), ("normal", "normal", [])],
+    [
+        ("realtime", "SCHED_RR 1", ["realtime"]),
+        ("nice", "nice -10", ["nice", "autogroup"]),
+        ("normal", "normal", []),
+    ],
 )
 def test_takes_what_is_wanted(asked: list[str], wanted: str, had: str, calls: list[str]) -> None:
     assert raise_priority(wanted) == had
@@ -38,4 +43,4 @@ def test_takes_the_next_where_it_is_not_allowed(asked: list[str], monkeypatch: p
     assert raise_priority("realtime") == "nice -10"
     monkeypatch.setattr(os, "setpriority", refuse)
     assert raise_priority("realtime") == "normal"
-    assert asked == ["nice"]
+    assert asked == ["nice", "autogroup"]
