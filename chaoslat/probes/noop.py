@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from chaoslat.errors import SystemLost
@@ -41,8 +40,7 @@ def server_mean_ms(before: StatementStats | None, after: StatementStats | None) 
 
 
 def _server_side(session: MysqlSession) -> StatementStats | None:
-    found: Callable[[StatementStats], bool] = lambda stats: stats.digest_text == _DIGEST_TEXT  # noqa: E731
-    return next(filter(found, statements(session, None)), None)
+    return next((stats for stats in statements(session, None) if stats.digest_text == _DIGEST_TEXT), None)
 
 
 async def _round_trips(prober: Path, count: int) -> tuple[float, ...]:
@@ -65,6 +63,7 @@ async def _exchange(prober: Path, request: bytes) -> bytes:
         return await reader.readline()
     finally:
         writer.close()
+        await writer.wait_closed()
 
 
 def parse(line: bytes) -> tuple[float, ...]:
