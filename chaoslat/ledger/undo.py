@@ -101,6 +101,27 @@ def _http(entry: Entry) -> None:
     send(entry)
 
 
+def _fence(entry: Entry) -> None:
+    """Remove the firewall rules round a cluster's network."""
+    from chaoslat.ledger import undo_engine
+
+    undo_engine.fence(entry)
+
+
+def _engine(entry: Entry) -> None:
+    """Stop a container engine of our own, with all that runs on it."""
+    from chaoslat.ledger import undo_engine
+
+    undo_engine.engine(entry)
+
+
+def _containers(entry: Entry) -> None:
+    """Remove what we made on a container engine that is not ours."""
+    from chaoslat.ledger import undo_engine
+
+    undo_engine.containers(entry)
+
+
 def _process(entry: Entry) -> None:
     """Kill one process, unless its number belongs to another by now."""
     kill(int(str(entry.args["pid"])), int(str(entry.args["start_ticks"])))
@@ -108,6 +129,9 @@ def _process(entry: Entry) -> None:
 
 UNDO: Mapping[str, Undo] = {
     "cgroup": _cgroup,
+    "containers": _containers,
+    "engine": _engine,
+    "fence": _fence,
     "file": _file,
     "http": _http,
     "link": _link,

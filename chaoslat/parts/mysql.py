@@ -31,10 +31,11 @@ _SHARED = ["usr/share/mysql/charsets", "usr/share/mysql/english", "usr/share/mys
 
 @dataclass(frozen=True, slots=True)
 class Mysql:
-    """Finds or installs the server."""
+    """Finds or installs the server. Without `system` only the cache counts: a prefix that can be carried elsewhere."""
 
     cache: Path
     name: str = "mysql"
+    system: bool = True
 
     def find(self) -> Found | Missing:
         """The best server that is here: MySQL on PATH, in the cache, MariaDB in the cache, on PATH."""
@@ -61,19 +62,20 @@ class Mysql:
         return next(self._servers())
 
     def _servers(self, *, last_resort: bool = True) -> Iterator[MysqlServer]:
-        on_path = _on_path()
+        on_path = _on_path() if self.system else []
         yield from (server for server in on_path if server.flavour == "mysql")
         yield from filter(None, (self._cached("mysql"), self._cached("mariadb")))
         if last_resort:
             yield from (server for server in on_path if server.flavour == "mariadb")
 
     def _cached(self, flavour: Flavour) -> MysqlServer | None:
-        about = self._prefix(flavour) / "server.json"
+        about = self.prefix(flavour) / "server.json"
         if not about.exists():
             return None
         return from_prefix(about.parent, flavour, json.loads(about.read_text())["version"])
 
-    def _prefix(self, flavour: Flavour) -> Path:
+    def prefix(self, flavour: Flavour) -> Path:
+        """Where the cache has this server, if it has it."""
         return self.cache / f"{flavour}-{key(_RECIPE, platform.machine(), *PACKAGES[flavour])}"
 
     def _try_plans(self, progress: Progress) -> list[str]:
@@ -89,7 +91,7 @@ class Mysql:
         return refusals
 
     def _carry_out(self, plan: Plan, progress: Progress) -> None:
-        build_once(self._prefix(plan.flavour), lambda into: _build(plan, into, progress), progress)
+        build_once(self.prefix(plan.flavour), lambda into: _build(plan, into, progress), progress)
 
 
 def _build(plan: Plan, into: Path, progress: Progress) -> None:

@@ -52,20 +52,21 @@ def config() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class MysqlSeed:
-    """Finds or fills the seed for the server that `Mysql` finds; `rows` orders in it."""
+    """Finds or fills the seed for the server that `Mysql(cache, system=system)` finds; `rows` orders in it."""
 
     cache: Path
     rows: int = ROWS
     name: str = "mysql-seed"
+    system: bool = True
 
     def find(self) -> Found | Missing:
         """The seed that fits the server, the SQL and the configuration as they are now."""
-        server = Mysql(self.cache).find()
+        server = self._mysql().find()
         if isinstance(server, Missing):
             return Missing(
                 self.name, f"it needs the server first: {server.why}", install_command("mysql mysql-seed")
             )
-        path = self._path(Mysql(self.cache).server())
+        path = self._path(self._mysql().server())
         if not path.exists():
             return Missing(
                 self.name, "no seed was filled yet for this server and schema", install_command(self.name)
@@ -74,8 +75,8 @@ class MysqlSeed:
 
     def install(self, progress: Progress) -> Found:
         """Fill the seed, after the server if need be. Raises ChaoslatError when that does not work."""
-        Mysql(self.cache).install(progress)
-        server = Mysql(self.cache).server()
+        self._mysql().install(progress)
+        server = self._mysql().server()
         build_once(self._path(server), lambda into: _fill(server, into, self.rows, progress), progress)
         keep_newest(self.cache, "mysql-seed-*", _KEPT)
         return need(self.find())
@@ -87,6 +88,9 @@ class MysqlSeed:
         cache. Raises EnvironmentMissing when there is no seed, or when `datadir` is in memory.
         """
         copy_tree(need(self.find()).path, datadir, owner=run_as_ids())
+
+    def _mysql(self) -> Mysql:
+        return Mysql(self.cache, system=self.system)
 
     def _path(self, server: MysqlServer) -> Path:
         sql = [

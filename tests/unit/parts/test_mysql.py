@@ -24,7 +24,7 @@ def script(path: Path, output: str) -> Path:
 
 
 def unpacked(cache: Path, flavour: Flavour, version: str) -> None:
-    prefix = Mysql(cache)._prefix(flavour)
+    prefix = Mysql(cache).prefix(flavour)
     prefix.mkdir(parents=True)
     (prefix / "server.json").write_text(json.dumps({"version": version}))
 
@@ -82,7 +82,7 @@ def test_mysql_on_path_then_cached_then_mariadb(tmp_path: Path, bare: pytest.Mon
 def test_what_is_in_the_cache_is_not_installed_again(tmp_path: Path, bare: pytest.MonkeyPatch) -> None:
     unpacked(tmp_path, "mysql", "9.7.4")
     found = Mysql(tmp_path).install(lambda message: pytest.fail(message))
-    assert found == Found("mysql", Mysql(tmp_path)._prefix("mysql") / "libexec/mysqld", "mysql 9.7.4")
+    assert found == Found("mysql", Mysql(tmp_path).prefix("mysql") / "libexec/mysqld", "mysql 9.7.4")
 
 
 def test_a_program_that_apparmor_confines_is_passed_over(

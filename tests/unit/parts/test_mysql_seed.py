@@ -18,7 +18,7 @@ from chaoslat.parts.mysql_seed import APP, PROBE, MysqlSeed, config, statements
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache with an unpacked server that is only looked at."""
     monkeypatch.setattr(mysql, "_on_path", list)
-    prefix = Mysql(tmp_path)._prefix("mysql")
+    prefix = Mysql(tmp_path).prefix("mysql")
     prefix.mkdir()
     (prefix / "server.json").write_text(json.dumps({"version": "9.7.4"}))
     return tmp_path

@@ -1,0 +1,3 @@
+module chaoslat.invalid/pause
+
+go 1.24.0
