@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaoslat import paths
-from chaoslat.engine import bridge, private
+from chaoslat.engine import bridge, images, private
 from chaoslat.engine.bridge import Bridge
 from chaoslat.engine.docker import Docker, reachable
 from chaoslat.engine.fence import Fence
@@ -36,6 +36,16 @@ class Ground:
     bridge: Bridge
     fence: Fence
     private: bool
+
+    def bring(self, reference: str, archive: Path, progress: Progress) -> None:
+        """Have the engine load an image, unless it has it; an engine of ours forgets older ones.
+
+        Raises EnvironmentMissing when it refuses.
+        """
+        if not images.has(self.docker, reference):
+            images.load(self.docker, reference, archive, progress)
+            if self.private:
+                images.drop_older(self.docker, reference)
 
     def verify(self) -> None:
         """Raises Unfenced, or ChaoslatError, unless fence and network are as they were laid. Before every node."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from pathlib import Path
 
@@ -19,17 +20,28 @@ def has(docker: Docker, reference: str) -> bool:
     return bool(docker.run("images", "--quiet", reference).strip())
 
 
-def ensure(docker: Docker, reference: str, archive: Path, progress: Progress) -> None:
-    """Have the engine load the compressed `archive`, unless it has the image.
+def load(docker: Docker, reference: str, archive: Path, progress: Progress) -> None:
+    """Have the engine load the compressed `archive`.
 
     Raises EnvironmentMissing when it refuses, or when the archive holds another image.
     """
-    if has(docker, reference):
-        return
     progress(f"loading {reference} into the engine")
     _pipe(archive, docker, "load", "--quiet")
     if not has(docker, reference):
         raise EnvironmentMissing("The archive holds another image", where=str(archive), why=f"no {reference}")
+
+
+def drop_older(docker: Docker, reference: str) -> None:
+    """Remove images of the same repository with another tag, unless a container uses them.
+
+    Only for an engine of our own: what is on another one is not ours to remove.
+    """
+    repository = reference.rpartition(":")[0]
+    names = docker.run("images", "--format", "{{.Repository}}:{{.Tag}}", repository).split()
+    for name in names:
+        if name != reference:
+            with contextlib.suppress(EnvironmentMissing):
+                docker.run("rmi", name)
 
 
 def put_on_node(docker: Docker, node: str, archive: Path) -> None:

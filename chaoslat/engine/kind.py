@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from chaoslat.engine.ground import CLUSTER_LABEL, Ground
 from chaoslat.errors import ChaoslatError, EnvironmentMissing, UsageError
@@ -110,8 +111,13 @@ def refuse_open_ports(config: Path) -> None:
 
     kind's own default for a port mapping is all addresses.
     """
-    cluster = YAML(typ="safe").load(config.read_text()) or {}
-    for address in _published(cluster):
+    try:
+        published = _published(YAML(typ="safe").load(config.read_text()) or {})
+    except (OSError, YAMLError, AttributeError, TypeError) as error:
+        raise UsageError(
+            "A cluster's configuration cannot be read", where=str(config), why=str(error)
+        ) from error
+    for address in published:
         if not _is_loopback(address):
             raise UsageError(
                 f"A cluster's port would be open to other machines: {address or 'all addresses'}",

@@ -19,6 +19,14 @@ from chaoslat.parts.run import run
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _EPOCH = "1970-01-01T00:00:00Z"
 _BLOCK_BYTES = 1 << 20
+_SAME_BYTES = (
+    "--numeric-owner",
+    "--sort=name",
+    "--mtime=@0",
+    "--format=posix",
+    "--pax-option=exthdr.name=%d/%f.pax,delete=atime,delete=ctime",
+)
+_CAPABILITIES = ("--xattrs", "--xattrs-include=security.capability")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +82,7 @@ class Image:
 
 def pack_layer(root: Path, tar: Path) -> Layer:
     """Pack the folder `root` as a layer. The same files give the same bytes, whenever it is done."""
-    options = [
-        "--numeric-owner",
-        "--sort=name",
-        "--mtime=@0",
-        "--xattrs",
-        "--xattrs-include=security.capability",
-    ]
-    run(["tar", *options, "-C", root, "-cf", tar, "."])
+    run(["tar", *_SAME_BYTES, *_CAPABILITIES, "-C", root, "-cf", tar, "."])
     return Layer(tar, _sha256(tar))
 
 

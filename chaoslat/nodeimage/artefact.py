@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaoslat.parts.base import Progress
-from chaoslat.parts.store import build_once, key
+from chaoslat.parts.store import build_once, keep_newest, key
 
 WAIT_S = 3600.0
 """How long to wait for another process that builds the same: a cold build of Kubernetes on busy cores."""
+
+KEPT = 2
+"""How many versions of an artefact stay in the cache: this one, and the one of the branch before."""
 
 Made = dict[str, Path]
 """Where the artefacts that this one needs are, by their names."""
@@ -57,6 +60,7 @@ def make(artefact: Artefact, store: Path, report: Report) -> Path:
         build_once(
             artefact.folder(store), lambda into: artefact.build(into, made, progress), progress, wait_s=WAIT_S
         )
+        keep_newest(store, f"{artefact.name}-*", KEPT)
     return artefact.folder(store)
 
 

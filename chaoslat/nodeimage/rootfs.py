@@ -52,10 +52,11 @@ class RootFs:
             raise EnvironmentMissing("Root file systems are built as root", fix="run it with sudo")
         sources = debian.lines(self.suite)
         progress(f"{len(packages(self.name))} packages of {self.suite}, with what they depend on")
-        run(self._command(into / "rootfs.tar", sources), fix=_FIX, timeout_s=_DEADLINE_S)
+        run(self.command(into / "rootfs.tar", sources), fix=_FIX, timeout_s=_DEADLINE_S)
         run(["zstd", "-q", "-3", "-T0", "--rm", into / "rootfs.tar", "-o", into / ARCHIVE], fix=_FIX)
 
-    def _command(self, tar: Path, sources: list[str]) -> list[str | Path]:
+    def command(self, tar: Path, sources: list[str]) -> list[str]:
+        """What is run to write the file system to `tar`."""
         rules = [f"path-exclude={path}" for path in _NOT_WANTED] + [
             f"path-include={path}" for path in _WANTED
         ]
