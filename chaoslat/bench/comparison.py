@@ -1,6 +1,7 @@
-"""How often the comparison is right: thousands of diagnoses of simulated systems whose cause is known.
+"""How often the comparison is right: thousands of diagnoses whose cause is known.
 
-Each case is a plant (`simulator`) under the noise of a quiet real recording. For both factors it says what the right
+A case is a plant (`simulator`) under the noise of a quiet real recording, or spliced from recorded traces (`traces`)
+of a real system with and without the cause. For both factors it says what the right
 answer is: a cause has to be implicated, anything else must never be. What mechanism would have cleared beforehand
 (no throttled period, no wait) is left to the comparison here: this is its bench, not the ladder's.
 """
@@ -11,10 +12,12 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import stats
 
+from chaoslat.bench import traces
 from chaoslat.bench.simulator import FACTORS, LIMIT, POOL, Noise, Plant, Simulation
 from chaoslat.compare import PASSIVE_S, Answer, Comparison
 from chaoslat.paths import fixtures
@@ -22,6 +25,17 @@ from chaoslat.paths import fixtures
 QUIET = "recordings/compare/quiet-60rps.npz"
 SLO_MS = 30.0
 MOST_FALSE = 0.05  # of all answers about factors that are no cause
+
+
+class AnyCase(Protocol):
+    """What a case says of itself, wherever its latencies come from."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def causes(self) -> tuple[str, ...]: ...
+    @property
+    def least_found(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +92,29 @@ class ComparisonBench:
     failures: tuple[str, ...]
 
 
-def run(runs: int = 40, seed: int = 1, cases: Sequence[Case] = CASES) -> ComparisonBench:
+def run(
+    runs: int = 40,
+    seed: int = 1,
+    cases: Sequence[Case] = CASES,
+    recorded: Sequence[traces.TraceCase] = traces.CASES,
+) -> ComparisonBench:
     """`runs` diagnoses of each case. Same seed, same figures."""
-    noise = quiet_noise()
-    rows = tuple(row for case in cases for row in _rows(case, noise, runs, seed))
+    noise, every = quiet_noise(), range(seed * 100_000, seed * 100_000 + runs)
+    rows = tuple(row for case in cases for row in _rows(case, [diagnose(case, noise, n) for n in every]))
+    rows += tuple(row for case in recorded for row in _rows(case, [traces.diagnose(case, n) for n in every]))
     innocent = [row for row in rows if not row.is_cause]
     false = round(sum(row.implicated * row.runs for row in innocent))
     answers = sum(row.runs for row in innocent)
     interval = stats.binomtest(false, answers).proportion_ci(method="exact") if answers else None
     low, high = (interval.low, interval.high) if interval else (0.0, 1.0)
-    return ComparisonBench(rows, false, answers, low, high, _failures(rows, cases, false, answers))
+    return ComparisonBench(
+        rows, false, answers, low, high, _failures(rows, (*cases, *recorded), false, answers)
+    )
+
+
+def count() -> int:
+    """How many cases a run has."""
+    return len(CASES) + len(traces.CASES)
 
 
 def quiet_noise() -> Noise:
@@ -111,12 +138,11 @@ def diagnose(case: Case, noise: Noise, seed: int) -> Comparison:
     return comparison
 
 
-def _rows(case: Case, noise: Noise, runs: int, seed: int) -> list[Row]:
-    ends = [diagnose(case, noise, seed * 100_000 + number) for number in range(runs)]
+def _rows(case: AnyCase, ends: Sequence[Comparison]) -> list[Row]:
     return [_row(case, factor, ends) for factor in FACTORS]
 
 
-def _row(case: Case, factor: str, ends: list[Comparison]) -> Row:
+def _row(case: AnyCase, factor: str, ends: Sequence[Comparison]) -> Row:
     decisions = [end.decisions[factor] for end in ends]
     count = Counter(decision.outcome for decision in decisions)
     times_s = [d.at_s for d in decisions if d.outcome is not Answer.UNDECIDED]
@@ -134,7 +160,7 @@ def _row(case: Case, factor: str, ends: list[Comparison]) -> Row:
     )
 
 
-def _failures(rows: Sequence[Row], cases: Sequence[Case], false: int, answers: int) -> tuple[str, ...]:
+def _failures(rows: Sequence[Row], cases: Sequence[AnyCase], false: int, answers: int) -> tuple[str, ...]:
     """A figure fails when binomial error alone would not explain it (one-sided, 0.1 %)."""
     least = {case.name: case.least_found for case in cases}
     missed = [
@@ -159,12 +185,12 @@ def _too_many(false: int, answers: int) -> bool:
 
 def table(result: ComparisonBench) -> str:
     """The rows in plain text, and the rate of false implications."""
-    lines = [f"{'case':<28}{'factor':<12}{'cause':<7}{'I':>6}{'C':>6}{'U':>6}{'no tail':>9}{'median s':>10}"]
+    lines = [f"{'case':<46}{'factor':<12}{'cause':<7}{'I':>6}{'C':>6}{'U':>6}{'no tail':>9}{'median s':>10}"]
     for r in result.rows:
         cause = "yes" if r.is_cause else ""
         shares = f"{r.implicated:>6.0%}{r.cleared:>6.0%}{r.undecided:>6.0%}{r.no_tail:>9.0%}"
         median_s = "-" if r.median_s is None else f"{r.median_s:.1f}"
-        lines.append(f"{r.case:<28}{r.factor:<12}{cause:<7}{shares}{median_s:>10}")
+        lines.append(f"{r.case:<46}{r.factor:<12}{cause:<7}{shares}{median_s:>10}")
     rate = result.false_implications / max(result.innocent_answers, 1)
     lines.append(
         f"false implications: {result.false_implications} of {result.innocent_answers} ({rate:.1%}, "

@@ -40,11 +40,11 @@ def load(
 
 @frame.command(group, "comparison")
 def comparison(
-    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Diagnoses of each simulated case.")] = 40,
+    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Diagnoses of each case.")] = 40,
     seed: frame.Seed = None,
     as_json: frame.Json = False,
 ) -> int:
-    """How often the comparison of tails is right, on simulated systems whose cause is known.
+    """How often the comparison of tails is right, on simulated and recorded systems whose cause is known.
 
     Exit code 1 when an error rate is out of bounds.
     """
@@ -52,7 +52,7 @@ def comparison(
 
     number = frame.chosen_seed(seed)
     with progress() as show:
-        show(f"seed {number}: {runs} diagnoses of each of {len(bench.CASES)} cases")
+        show(f"seed {number}: {runs} diagnoses of each of {bench.count()} cases")
         result = bench.run(runs, number)
     print_result(result, bench.table(result), as_json=as_json)
     return exits.WRONG if result.failures else exits.AS_EXPECTED

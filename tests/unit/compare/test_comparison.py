@@ -156,8 +156,14 @@ def test_the_error_rates_in_simulation_are_as_they_should_be():
 
 
 def test_the_bench_follows_its_seed():
-    cases = bench.CASES[1:2]
-    assert bench.run(runs=3, seed=5, cases=cases) == bench.run(runs=3, seed=5, cases=cases)
+    one = {"cases": bench.CASES[1:2], "recorded": bench.traces.CASES[:1]}
+    assert bench.run(runs=3, seed=5, **one) == bench.run(runs=3, seed=5, **one)
+
+
+def test_a_trace_is_read_in_a_circle():
+    trace = bench.traces.Trace(np.array([0.0, 100.0, 200.0, 300.0]), np.array([1.0, 2.0, 3.0, 4.0]))
+    assert trace.latencies_ms(250.0, 200.0).tolist() == [4.0, 1.0, 2.0]
+    assert trace.latencies_ms(300.0 + 90.0, 20.0).tolist() == [2.0]
 
 
 def test_the_effect_has_an_interval_that_holds_the_difference():
