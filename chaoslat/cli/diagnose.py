@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -87,12 +88,18 @@ async def _under_load(system: AttachedSystem, seed: int, show: Progress) -> Asyn
         yield
         return
     show("the system has no load: starting one")
-    await system.start_load(DEFAULT_WORKLOAD, seed, Path(system.info.folder) / "diagnose.bin")
+    await system.start_load(DEFAULT_WORKLOAD, seed, fresh_log(Path(system.info.folder)))
     try:
         await asyncio.sleep(WARM_S)
         yield
     finally:
         await system.stop_load()
+
+
+def fresh_log(folder: Path) -> Path:
+    """Where this diagnosis's load may write: a log is never written over."""
+    names = (folder / f"diagnose-{number}.bin" for number in count(1))
+    return next(path for path in names if not path.exists())
 
 
 def _conclusion(found: Diagnosis) -> str:

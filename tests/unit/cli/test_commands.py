@@ -231,3 +231,14 @@ def test_replay_prints_and_scores(recordings, monkeypatch):
     assert "1 of 2 diagnosed right" in result.stdout
     data = json.loads(invoke("replay", str(recordings / "01-a"), "--json").stdout)
     assert data["trials"][0]["good"] is True
+
+
+def test_every_diagnosis_of_a_kept_system_writes_its_own_load_log(tmp_path):
+    from chaoslat.cli.diagnose import fresh_log
+
+    first = fresh_log(tmp_path)
+    first.touch()
+    second = fresh_log(tmp_path)
+    assert first.parent == second.parent == tmp_path
+    assert first != second
+    assert not second.exists()
