@@ -25,10 +25,22 @@ async def replay(folder: Path, runbook: str | None = None) -> Verdict:
 
     A trial that was invalid stays invalid. Raises ExperimentError for a damaged recording.
     """
+    try:
+        return await rejudge(folder, runbook)
+    except NotRecorded as error:
+        name = runbook or str(read_trial(folder)["runbook"])
+        return _judged(folder, read_verdict(folder), Diagnosis(name, (), (), missing=(error.what,)))
+
+
+async def rejudge(folder: Path, runbook: str | None = None) -> Verdict:
+    """The same, but raises NotRecorded where the runbook asks for more than the recording holds."""
     about, recorded = read_trial(folder), read_verdict(folder)
     if recorded.ruling is Ruling.INVALID:
         return replace(recorded, folder=str(folder))
-    diagnosis = await _diagnose_again(folder, about, runbook or str(about["runbook"]))
+    return _judged(folder, recorded, await _diagnose_again(folder, about, runbook or str(about["runbook"])))
+
+
+def _judged(folder: Path, recorded: Verdict, diagnosis: Diagnosis) -> Verdict:
     ruling, reason = judge(recorded.truth, diagnosis)
     return replace(
         recorded,
@@ -50,8 +62,6 @@ async def _diagnose_again(folder: Path, about: dict[str, object], name: str) -> 
             seed=int(str(about["seed"])),
             progress=_quiet,
         )
-    except NotRecorded as error:
-        return Diagnosis(name, (), (), missing=(error.what,))
     except KeyError as error:
         raise ChaoslatError(
             "the recording is incomplete", where=str(folder), why=f"{error} is missing"

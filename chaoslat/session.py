@@ -108,13 +108,15 @@ class Session:
 
     # trials ------------------------------------------------------------------------------------------------
 
-    def trial(self, experiment: Experiment, *, runbook: str | None = None) -> Verdict:
-        """Run one trial and wait for it.
+    def trial(
+        self, experiment: Experiment, *, runbook: str | None = None, seed: int | None = None
+    ) -> Verdict:
+        """Run one trial and wait for it. `seed` is the trial's; without it one follows from the session's.
 
         Raises ChaoslatError when there is no system to run it on; what goes wrong in the trial itself is a verdict
         (`invalid`). KeyboardInterrupt is raised after the undo.
         """
-        return self._call(self._trial(experiment, runbook))
+        return self._call(self._trial(experiment, runbook, seed))
 
     async def trial_async(self, experiment: Experiment, *, runbook: str | None = None) -> Verdict:
         """The same from a coroutine of another loop, which goes on running meanwhile."""
@@ -146,9 +148,10 @@ class Session:
 
     # in the loop's thread ------------------------------------------------------------------------------------
 
-    async def _trial(self, experiment: Experiment, runbook: str | None) -> Verdict:
+    async def _trial(self, experiment: Experiment, runbook: str | None, wanted: int | None = None) -> Verdict:
         _check_needs(experiment)
         folder, seed = self._next(experiment.name)
+        seed = seed if wanted is None else wanted
         system = await self._healthy_system()
         try:
             verdict = await self._run_trial(

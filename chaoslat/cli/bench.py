@@ -9,6 +9,9 @@ import typer
 from chaoslat.cli import app as frame
 from chaoslat.cli import exits
 from chaoslat.cli.output import print_result, progress
+from chaoslat.cli.run import open_session
+from chaoslat.report import summary
+from chaoslat.session import Keep
 
 group = typer.Typer(
     name="bench",
@@ -54,5 +57,30 @@ def comparison(
     with progress() as show:
         show(f"seed {number}: {runs} diagnoses of each of {bench.count()} cases")
         result = bench.run(runs, number)
+    print_result(result, bench.table(result), as_json=as_json)
+    return exits.WRONG if result.failures else exits.AS_EXPECTED
+
+
+@frame.command(group, "aa")
+def live_aa(
+    diagnoses: Annotated[int, typer.Option(min=1, max=200, help="Comparisons, one after another.")] = 20,
+    seed: frame.Seed = None,
+    out: frame.Out = None,
+    backend: frame.Backend = "local",
+    as_json: frame.Json = False,
+) -> int:
+    """How often the comparison implicates something on a live system that has no fault.
+
+    Exit code 1 when that is significantly more than one in twenty.
+    """
+    from chaoslat.bench import live as bench
+
+    number = frame.chosen_seed(seed)
+    folder = out or summary.out_folder(number)
+    folder.mkdir(parents=True, exist_ok=True)
+    with progress() as show:
+        show(f"seed {number}: {diagnoses} diagnoses of a system without a fault, about half a minute each")
+        with open_session(backend, folder, number, show, Keep.NEVER) as session:
+            result = session.call(lambda system: bench.run(system, diagnoses, number, folder, show))
     print_result(result, bench.table(result), as_json=as_json)
     return exits.WRONG if result.failures else exits.AS_EXPECTED

@@ -9,6 +9,7 @@ from typing import Literal
 from chaoslat.model import Evidence, Finding, Ruling, Verdict
 from chaoslat.report.machine import machine_line
 from chaoslat.report.rows import COLUMNS, Row, score
+from chaoslat.report.score_rows import Table
 
 _STYLES = {Ruling.CORRECT: "green", Ruling.INVALID: "yellow", Ruling.INCONCLUSIVE: "yellow"}
 UNLIMITED = 500  # wider than any table: for a file or a log
@@ -32,6 +33,27 @@ def table(rows: Sequence[Row], *, width: int = UNLIMITED, colour: bool = False) 
     sink = io.StringIO()
     Console(file=sink, width=width, force_terminal=colour, no_color=not colour, highlight=False).print(built)
     return "\n".join(line.rstrip() for line in sink.getvalue().splitlines())
+
+
+def grid(table: Table, *, width: int = UNLIMITED) -> str:
+    """Any table of texts, plain; the first column to the left, the others too unless they are figures."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    built = RichTable(box=None, pad_edge=False)
+    for index, name in enumerate(table.head):
+        figures = all(_is_figure(row[index]) for row in table.rows)
+        built.add_column(name, justify="right" if figures else "left", overflow="fold")
+    for row in table.rows:
+        built.add_row(*map(Text, row))
+    sink = io.StringIO()
+    Console(file=sink, width=width, no_color=True, highlight=False, markup=False).print(built)
+    return "\n".join(line.rstrip() for line in sink.getvalue().splitlines())
+
+
+def _is_figure(text: str) -> bool:
+    return text.isdigit() or text in ("·", "-", "")
 
 
 def closing(rows: Sequence[Row], *, out: str, seed: int) -> str:
