@@ -14,7 +14,7 @@ from chaoslat.compare.blocks import (
     block_latencies_ms,
 )
 from chaoslat.compare.effect import Change, Effect, Interval, effect, harrell_davis
-from chaoslat.compare.factorial import Comparison
+from chaoslat.compare.factorial import LEAST_TAIL, Comparison
 from chaoslat.compare.result import (
     Answer,
     BlockRecord,
@@ -30,6 +30,7 @@ __all__ = [
     "BLOCK_S",
     "GRACE_S",
     "LEAST_HEAD_S",
+    "LEAST_TAIL",
     "MOST_HEAD_S",
     "MOST_LAG_P99_MS",
     "PASSIVE_S",

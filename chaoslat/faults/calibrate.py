@@ -53,6 +53,7 @@ async def search(
     hi: float,
     tries: int = 5,
     band: tuple[float, float] = BAND,
+    window_s: float = WINDOW_S,
     name: str = "level",
 ) -> float:
     """Bisect (geometrically) for a level in `band`; the chosen level is in force when this returns."""
@@ -60,7 +61,7 @@ async def search(
     level = min(max(first, lo), hi)
     for _ in range(tries):
         await apply(level)
-        tried.append(Tried(level, over(await bench.measure(WINDOW_S), bench.slo_ms)))
+        tried.append(Tried(level, over(await bench.measure(window_s), bench.slo_ms)))
         bench.progress(f"calibrating: {name} {level:.3g} puts {tried[-1].over_slo:.1%} over the SLO")
         if band[0] <= tried[-1].over_slo <= band[1]:
             return level

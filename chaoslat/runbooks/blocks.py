@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from chaoslat.compare import Comparison, Passive
+from chaoslat.compare import LEAST_TAIL, Comparison, Passive
 from chaoslat.load.log import Requests
 from chaoslat.model import CgroupCpu
 from chaoslat.runbooks.base import Case
@@ -76,6 +76,11 @@ class Run:
     slo_ms: float
     block_s: float
     blocks: list[Block] = field(default_factory=list)
+    settle_s: float = 0.0  # the longest that issuing the settings has taken: part of every head
+
+    def seen_with(self, settings: dict[str, bool]) -> list[Requests]:
+        """The requests of the sound blocks that had exactly these settings."""
+        return [b.requests for b in self.blocks if b.span.settings == settings and not b.void]
 
     def mean(self, figure: str, factor: str, lifted: bool) -> float:
         """Mean of a mechanism's figure over the blocks in which the factor had that setting; nan of none."""
@@ -97,12 +102,17 @@ class Run:
         return float((np.concatenate(chosen) > self.slo_ms).mean()) if any(map(len, chosen)) else float("nan")
 
 
-async def compare(case: Case, levers: tuple[Lever, ...]) -> Run:
-    """Run blocks until the comparison has decided; what is implicated stays lifted, the rest is put back."""
+async def compare(case: Case, levers: tuple[Lever, ...], least_tail: float = LEAST_TAIL) -> Run:
+    """Run blocks until the comparison has decided; what is implicated stays lifted, the rest is put back.
+
+    `least_tail`: mean passive statistic below which there is nothing to compare; 0 compares all the same.
+    """
     window = case.window
     block_s = max(lever.block_s for lever in levers)
     passive = Passive.cut(window.requests.due_s, window.requests.latency_ms, block_s)
-    comparison = Comparison(tuple(lever.factor for lever in levers), passive, case.slo_ms, case.rng)
+    comparison = Comparison(
+        tuple(lever.factor for lever in levers), passive, case.slo_ms, case.rng, least_tail=least_tail
+    )
     run = Run(comparison, levers, case.slo_ms, block_s)
     for lever in levers:
         case.intervene(f"randomised blocks: {lever.what}")
@@ -128,9 +138,7 @@ async def _one_block(case: Case, run: Run, before: Span | None, started_s: float
     None when the judgement ended the comparison: the block is not needed.
     """
     operator, settings = case.operator, run.comparison.draw()
-    switch_s = operator.now_s()
-    for lever in run.levers:
-        await lever.issue(settings[lever.factor])
+    switch_s = await _switch(case, run, settings)
     await operator.sleep(max(switch_s + GRACE_S - operator.now_s(), 0.0))
     counted = _Counted(operator.now_s(), await operator.app_cpu())  # the period of the switch is over
     if before is not None:
@@ -141,6 +149,20 @@ async def _one_block(case: Case, run: Run, before: Span | None, started_s: float
     start_s = await _quiet_from(case, switch_s)
     await operator.sleep(max(start_s + run.block_s - operator.now_s(), 0.0))
     return await _close(case, settings, counted, start_s)
+
+
+async def _switch(case: Case, run: Run, settings: dict[str, bool]) -> float:
+    """Issue the settings; when they are in force: as late after the order in every block, changed or not.
+
+    An intervention returns when it reads back. What that takes is measured (a file: nothing; a cluster: most of a
+    second), and the longest so far is waited for at each block, or the heads would tell the settings apart.
+    """
+    ordered_s = case.operator.now_s()
+    for lever in run.levers:
+        await lever.issue(settings[lever.factor])
+    run.settle_s = max(run.settle_s, case.operator.now_s() - ordered_s)
+    await case.operator.sleep(max(ordered_s + run.settle_s - case.operator.now_s(), 0.0))
+    return ordered_s + run.settle_s
 
 
 async def _quiet_from(case: Case, switch_s: float) -> float:
@@ -172,10 +194,10 @@ async def _judge(case: Case, run: Run, span: Span, started_s: float) -> None:
     block = Block(span, seen, void)
     run.comparison.add(span.settings, seen.latency_ms, case.operator.now_s() - started_s, void=void)
     run.blocks.append(block)
-    case.note("block", _block_note(block))
+    case.note("block", _block_note(block, run.settle_s))
 
 
-def _block_note(block: Block) -> dict[str, object]:
+def _block_note(block: Block, settle_s: float) -> dict[str, object]:
     acquire_ms = block.acquire_mean_ms
     return {
         "settings": block.span.settings,
@@ -184,6 +206,7 @@ def _block_note(block: Block) -> dict[str, object]:
         "requests": len(block.requests),
         "throttled_per_s": block.throttled_per_s,
         "acquire_mean_ms": acquire_ms if np.isfinite(acquire_ms) else None,
+        "settle_s": settle_s,
         "void": block.void,
     }
 
