@@ -18,7 +18,7 @@ from chaoslat.errors import ChaoslatError
 from chaoslat.plugin import options
 from chaoslat.plugin.asked import MARK, asks_for_chaos
 from chaoslat.plugin.fixtures import NAMES, ChaosSystem, ChaosTrial
-from chaoslat.plugin.items import ExperimentFile, is_experiment
+from chaoslat.plugin.items import ExperimentFile, ExperimentItem, in_turns, is_experiment
 from chaoslat.plugin.options import worker_input
 from chaoslat.plugin.state import STATE, VERDICTS, WORKER_KEY, State
 
@@ -103,7 +103,13 @@ def pytest_collection_modifyitems(
         left_out = set(unasked)
         items[:] = [item for item in items if item not in left_out]
         config.stash[STATE].notes.append(f"chaos items not run: {len(unasked)}; {_HOW}")
+    in_turns(items)
+    config.stash[STATE].expects_trials = not config.option.collectonly and any(map(_runs_trials, items))
     return result
+
+
+def _runs_trials(item: pytest.Item) -> bool:
+    return isinstance(item, ExperimentItem) or "chaos_trial" in getattr(item, "fixturenames", ())
 
 
 def _unasked(item: pytest.Item) -> bool:
@@ -166,20 +172,29 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Remove the system (or keep it) while the result can still change: one that cannot be removed is a failure."""
+    """Remove the system (or keep it) while the result can still change: one that cannot be removed is a failure.
+
+    So is a gate that was missed.
+    """
     state = session.config.stash[STATE]
     try:
         state.close()
     except ChaoslatError as error:
         state.notes.append(f"the system was not removed: {error}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if state.failed and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if worker_input(session.config) is not None:
-        session.config.workeroutput[WORKER_KEY] = state.notes  # type: ignore[attr-defined]
+        told = {"notes": state.notes, "failed": state.failed}
+        session.config.workeroutput[WORKER_KEY] = told  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[STATE].notes.extend(getattr(node, "workeroutput", {}).get(WORKER_KEY, []))
+    told = getattr(node, "workeroutput", {}).get(WORKER_KEY, {})
+    state = node.config.stash[STATE]
+    state.notes += told.get("notes", [])
+    state.failed = state.failed or told.get("failed", False)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

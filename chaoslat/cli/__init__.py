@@ -6,12 +6,12 @@ its module in `COMMANDS`.
 
 from __future__ import annotations
 
-from chaoslat.cli import bench, compare, diagnose, doctor, heal, listing, replay, run, score, up
+from chaoslat.cli import bench, compare, diagnose, doctor, heal, listing, replay, report, run, score, up
 from chaoslat.cli.app import app
 
 __all__ = ["COMMANDS", "app", "main"]
 
-COMMANDS = (doctor, run, replay, score, compare, up, diagnose, heal, listing, bench)
+COMMANDS = (doctor, run, replay, score, compare, report, up, diagnose, heal, listing, bench)
 
 
 def main() -> None:

@@ -24,10 +24,20 @@ Wanted = Annotated[
     list[str], typer.Argument(metavar="EXPERIMENT...", help="Files, or names in experiments/.")
 ]
 
+Repeat = Annotated[
+    int,
+    typer.Option(min=1, max=1000, help="Run each experiment so many times, in turns, with seeds of its own."),
+]
+Report = Annotated[
+    Path | None, typer.Option("--report", dir_okay=False, help="Write the HTML report to this file.")
+]
+
 
 @frame.command(frame.app, "run")
 def run(
     experiments: Wanted,
+    repeat: Repeat = 1,
+    report: Report = None,
     seed: frame.Seed = None,
     out: frame.Out = None,
     backend: frame.Backend = "local",
@@ -39,7 +49,7 @@ def run(
 
     All files are checked before anything is injected. The recordings of the trials and a summary are left in --out.
     """
-    wanted = load_all(experiments)
+    wanted = load_all(experiments) * repeat
     _check_runbooks(wanted, runbook)
     number = frame.chosen_seed(seed)
     folder = out or summary.out_folder(number)
@@ -49,6 +59,8 @@ def run(
             verdicts = _trials(session, wanted, runbook, show)
             kept = session.close()
     data = summary.write(verdicts, out=folder, seed=number, backend=backend)
+    if report:
+        _write_report(verdicts, report)
     text = _text(verdicts, folder, number) + (f"\n{kept}" if kept else "")
     print_result(data | {"kept": kept.info if kept else None}, text, as_json=as_json)
     return exits.of_verdicts(verdicts)
@@ -101,6 +113,13 @@ def _trials(
         verdicts.append(session.trial(experiment, runbook=runbook))
         show(f"{experiment.name}: {headline(verdicts[-1])}")
     return verdicts
+
+
+def _write_report(verdicts: Sequence[Verdict], path: Path) -> None:
+    from chaoslat.report.html import write
+    from chaoslat.score import of_verdicts
+
+    write(of_verdicts(verdicts), path)
 
 
 def _text(verdicts: Sequence[Verdict], folder: Path, seed: int) -> str:

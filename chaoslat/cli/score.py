@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from chaoslat.cli import app as frame
 from chaoslat.cli import exits
 from chaoslat.cli.output import print_result, width
 from chaoslat.cli.replay import Folders
+
+if TYPE_CHECKING:
+    from chaoslat.score import Gate
 
 GateText = Annotated[
     str | None,
@@ -48,9 +51,9 @@ def score(
     set and missed, else 0.
     """
     from chaoslat.report.score_text import score_markdown, score_text, write_text
-    from chaoslat.score import check, gate_of_project, parse_gate, read, scores
+    from chaoslat.score import check, read, scores
 
-    wanted = gate_of_project(Path.cwd()) if gate is None else parse_gate(gate)
+    wanted = project_gate(gate)
     found = read(folders)
     figures = scores(found.trials)
     ruled = check(wanted, figures)
@@ -63,6 +66,13 @@ def score(
     text = "\n\n".join([score_text(figures, ruled, width=width()), *_unfinished(found.unfinished)])
     print_result(_data(figures, ruled, found.unfinished), text, as_json=as_json)
     return exits.AS_EXPECTED if all(each.held for each in ruled) else exits.WRONG
+
+
+def project_gate(text: str | None) -> Gate:
+    """The gate that was given, else the project's. Raises UsageError."""
+    from chaoslat.score import gate_of_project, parse_gate
+
+    return gate_of_project(Path.cwd()) if text is None else parse_gate(text)
 
 
 def _unfinished(folders: tuple[str, ...]) -> list[str]:

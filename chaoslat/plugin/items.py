@@ -11,7 +11,7 @@ import pytest
 
 from chaoslat.errors import ChaoslatError, ExperimentError
 from chaoslat.plugin.asked import MARK
-from chaoslat.plugin.state import STATE, keep_verdict
+from chaoslat.plugin.state import STATE, State, keep_verdict
 
 if TYPE_CHECKING:
     from chaoslat.experiment import Experiment
@@ -58,7 +58,14 @@ class ExperimentFile(pytest.File):
         except ExperimentError as error:
             yield BrokenExperiment.from_parent(self, name=self.path.stem, error=error)
         else:
-            yield ExperimentItem.from_parent(self, name=experiment.name, experiment=experiment)
+            yield from self._repeated(experiment)
+
+    def _repeated(self, experiment: Experiment) -> Iterator[pytest.Item]:
+        """One item a repeat: `cpu-limit[1]`, `cpu-limit[2]`; plain `cpu-limit` when there is but one."""
+        repeat = self.config.stash[STATE].settings.repeat
+        for number in range(1, repeat + 1):
+            name = experiment.name if repeat == 1 else f"{experiment.name}[{number}]"
+            yield ExperimentItem.from_parent(self, name=name, experiment=experiment, number=number)
 
 
 class _Item(pytest.Item):
@@ -91,11 +98,15 @@ class ExperimentItem(_Item):
     An invalid or inconclusive trial fails: it is no pass, since nothing was shown, and a skip would turn a suite
     green that tested nothing. Its message begins with its own word, so that it cannot be taken for a wrong
     diagnosis. What an experiment says that it `needs` and the machine does not offer is a skip.
+
+    Under a gate a trial that is wrong or inconclusive is an expected failure (xfailed): it is counted, and the gate
+    decides over all of them. An invalid one still fails, unless the gate says how many may be.
     """
 
-    def __init__(self, *, experiment: Experiment, **kwargs: Any) -> None:
+    def __init__(self, *, experiment: Experiment, number: int = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._experiment = experiment
+        self.number = number
         self.add_marker(MARK)
 
     def setup(self) -> None:
@@ -105,10 +116,40 @@ class ExperimentItem(_Item):
         from chaoslat.model import Ruling
 
         state = self.config.stash[STATE]
-        verdict = state.session().trial(self._experiment, runbook=state.settings.runbook)
+        verdict = state.session().trial(
+            self._experiment, runbook=state.settings.runbook, seed=self._seed(state)
+        )
         keep_verdict(self, verdict)
-        if verdict.ruling is not Ruling.CORRECT:
-            raise TrialFailed(verdict)
+        if verdict.ruling is Ruling.CORRECT:
+            return
+        if state.gate_counts(verdict.ruling):
+            self._leave_to_the_gate(verdict)
+        raise TrialFailed(verdict)
+
+    def _seed(self, state: State) -> int | None:
+        """A repeat has the seed of its number, so that it can be run again alone."""
+        from chaoslat.seeds import trial_seed
+
+        if state.settings.repeat == 1:
+            return None
+        return trial_seed(state.seed, self._experiment.name, self.number - 1)
+
+    def _leave_to_the_gate(self, verdict: Verdict) -> None:
+        from chaoslat.report.terminal import account, headline
+
+        self.add_report_section("call", "chaoslat", account(verdict))
+        pytest.xfail(f"left to the gate: {headline(verdict)}")
+
+
+def in_turns(items: list[pytest.Item]) -> None:
+    """Repeats go round: each experiment once, then each again, so that a machine that drifts favours none.
+
+    All other items keep their places.
+    """
+    places = [place for place, item in enumerate(items) if isinstance(item, ExperimentItem)]
+    ours = [item for item in items if isinstance(item, ExperimentItem)]
+    for place, item in zip(places, sorted(ours, key=lambda item: item.number), strict=True):
+        items[place] = item
 
 
 def skip_unless_offered(experiment: Experiment) -> None:

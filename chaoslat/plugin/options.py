@@ -11,6 +11,8 @@ import pytest
 
 KEEPS = ("never", "on-failure", "always")
 _NO_SEED = ""
+_TWINS = ("backend", "seed", "out", "keep", "runbook", "repeat", "report", "summary")
+_MOST_REPEATS = 1000
 
 
 def add(parser: pytest.Parser) -> None:
@@ -27,11 +29,31 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--chaos-runbook", metavar="NAME", help="use this runbook instead of each experiment's own"
     )
+    group.addoption(
+        "--chaos-repeat", metavar="N", help="run each experiment N times, in turns, with seeds of its own"
+    )
+    group.addoption(
+        "--chaos-gate",
+        metavar="TEXT",
+        help="what the scores must reach, such as recall=0.9,false-alarms=5%%; trials that are wrong or inconclusive "
+        "are then counted and not failed, and the gate decides; none: no gate (default: [tool.chaoslat] gate)",
+    )
+    group.addoption(
+        "--chaos-report", metavar="FILE", help="write the HTML report of the session to this file"
+    )
+    group.addoption(
+        "--chaos-summary",
+        metavar="FILE",
+        help="write a Markdown summary to this file; to $GITHUB_STEP_SUMMARY it is added",
+    )
     parser.addini("chaos_backend", "twin of --chaos-backend", default="local")
     parser.addini("chaos_seed", "twin of --chaos-seed", default=_NO_SEED)
     parser.addini("chaos_out", "twin of --chaos-out", default="")
     parser.addini("chaos_keep", "twin of --chaos-keep", default="never")
     parser.addini("chaos_runbook", "twin of --chaos-runbook", default="")
+    parser.addini("chaos_repeat", "twin of --chaos-repeat", default="1")
+    parser.addini("chaos_report", "twin of --chaos-report", default="")
+    parser.addini("chaos_summary", "twin of --chaos-summary", default="")
     parser.addini(
         "chaos_experiments",
         "directories (from the root directory) whose YAML files are experiments",
@@ -42,25 +64,34 @@ def add(parser: pytest.Parser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the options say. `seed` None: a fresh one is drawn. `out` None: the default folder."""
+    """What the options say. `seed` None: a fresh one is drawn. `out` None: the default folder. `gate` None: the
+    project's."""
 
     backend: str
     seed: int | None
     out: Path | None
     keep: str
     runbook: str | None
+    repeat: int
+    gate: str | None
+    report: Path | None
+    summary: Path | None
     folders: tuple[Path, ...]
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
         """Raises pytest.UsageError for a value that makes no sense."""
-        given = {name: _value(config, name) for name in ("backend", "seed", "out", "keep", "runbook")}
+        given = {name: _value(config, name) for name in _TWINS}
         return cls(
             backend=given["backend"],
             seed=_seed(given["seed"]),
             out=Path(given["out"]) if given["out"] else None,
             keep=_keep(given["keep"]),
             runbook=given["runbook"] or None,
+            repeat=_repeat(given["repeat"]),
+            gate=config.getoption("chaos_gate"),
+            report=Path(given["report"]) if given["report"] else None,
+            summary=Path(given["summary"]) if given["summary"] else None,
             folders=tuple(config.rootpath / folder for folder in config.getini("chaos_experiments")),
         )
 
@@ -74,6 +105,14 @@ def _seed(text: str) -> int | None:
     if text and not (text.isascii() and text.isdigit()):
         raise pytest.UsageError(f"--chaos-seed (chaos_seed): {text!r} is not a whole number from 0 on")
     return int(text) if text else None
+
+
+def _repeat(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST_REPEATS):
+        raise pytest.UsageError(
+            f"--chaos-repeat (chaos_repeat): {text!r} is not a whole number from 1 to {_MOST_REPEATS}"
+        )
+    return int(text)
 
 
 def _keep(text: str) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from chaoslat.plugin.asked import could_ask, on_command_line
+from chaoslat.plugin.finish import Files, check_gate, read_gate, score_lines, write_files
 from chaoslat.plugin.options import Settings, worker_input
 
 if TYPE_CHECKING:  # heavy: imported when the first trial needs them
     from chaoslat.experiment import Experiment
-    from chaoslat.model import Verdict
+    from chaoslat.model import Ruling, Verdict
+    from chaoslat.score import Gate, Ruled
     from chaoslat.session import Session
 
 STATE = pytest.StashKey["State"]()
@@ -32,7 +34,10 @@ class State:
             told["expression"] if told else on_command_line(parser, config.invocation_params.args)
         )
         self.asked = could_ask(self.expression)
+        self.gate: Gate = read_gate(self.settings.gate, config.rootpath) if self.asked else ()
         self.notes: list[str] = []
+        self.expects_trials = False  # whether a trial is among the items that run here
+        self.failed = False  # the gate was missed, or a file could not be written
         self._seed: int | None = told["seed"] if told else self.settings.seed
         self._out: str | None = told["out"] if told else None
         self._session: Session | None = None
@@ -77,15 +82,37 @@ class State:
     def close(self) -> None:
         """Close the session, if one is open: the system goes (or is kept), the summary is written."""
         session, self._session = self._session, None
-        if session is None:
-            return
-        kept = session.close()
+        kept = session.close() if session else None
         if kept:
             self.notes.append(str(kept))
-        if session.verdicts:
-            from chaoslat.report import summary
+        verdicts = session.verdicts if session else []
+        if verdicts or self.expects_trials:
+            self._conclude(verdicts)
 
-            summary.write(session.verdicts, out=self.out, seed=self.seed, backend=self.settings.backend)
+    def gate_counts(self, ruling: Ruling) -> bool:
+        """Whether a trial of that ruling is left to the gate."""
+        bounds_invalid = any(demand.measure == "invalid" for demand in self.gate)
+        return bool(self.gate) and (str(ruling) != "invalid" or bounds_invalid)
+
+    def _conclude(self, verdicts: Sequence[Verdict]) -> None:
+        """Apply the gate, and leave the summary and what else was asked for."""
+        ruled = check_gate(self.gate, verdicts)
+        self.failed = not all(each.held for each in ruled)
+        if verdicts:
+            self._write(verdicts, ruled)
+        if verdicts and self.settings.repeat > 1:
+            self.notes += score_lines(verdicts)
+        self.notes += [("" if each.held else "FAIL ") + each.sentence for each in ruled]
+
+    def _write(self, verdicts: Sequence[Verdict], ruled: Sequence[Ruled]) -> None:
+        from chaoslat.report import summary
+
+        about: dict[str, Any] = {"seed": self.seed, "backend": self.settings.backend}
+        summary.write(verdicts, out=self.out, **about)
+        files = Files.of(self.settings, self.out, self._config.invocation_params.dir)
+        problems = write_files(files, verdicts, ruled, **about)
+        self.failed = self.failed or bool(problems)
+        self.notes += problems
 
     def _default_out(self) -> Path:
         from chaoslat.report.summary import out_folder

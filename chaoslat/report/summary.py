@@ -12,7 +12,12 @@ from chaoslat.model import Verdict
 from chaoslat.report.machine import machine_line
 from chaoslat.report.plain import plain, to_json
 from chaoslat.report.rows import COLUMNS, Row, score
+from chaoslat.report.score_json import score_json
+from chaoslat.report.score_text import score_markdown
 from chaoslat.report.terminal import explain
+from chaoslat.score.figures import Score, scores
+from chaoslat.score.gates import Ruled
+from chaoslat.score.trials import of_verdicts
 
 
 def out_folder(seed: int, now: datetime | None = None) -> Path:
@@ -30,16 +35,20 @@ def summary(verdicts: Sequence[Verdict], *, out: Path, seed: int, backend: str) 
         "machine": machine_line(),
         "out": str(out),
         "score": score(rows),
+        "scores": [score_json(each) for each in _scores(verdicts)],
         "trials": plain([row.to_json() | {"good": row.good} for row in rows]),
         "verdicts": plain(verdicts),
     }
 
 
-def markdown(verdicts: Sequence[Verdict], *, out: Path, seed: int, backend: str) -> str:
-    """The table, and each trial's findings."""
+def markdown(
+    verdicts: Sequence[Verdict], *, out: Path, seed: int, backend: str, ruled: Sequence[Ruled] = ()
+) -> str:
+    """The table, the scores, and each trial's findings."""
     rows = [Row.of(verdict) for verdict in verdicts]
     lines = ["# chaoslat", "", f"{score(rows)}. Seed {seed}, backend {backend}. {machine_line()}.", ""]
     lines += [_line(COLUMNS), _line(["---"] * len(COLUMNS)), *(_line(row.cells()) for row in rows)]
+    lines += ["", score_markdown(_scores(verdicts), ruled)]
     for verdict in verdicts:
         lines += ["", f"## {verdict.experiment}", "", "```", explain(verdict), "```"]
     return "\n".join(lines) + "\n"
@@ -59,6 +68,10 @@ def write(verdicts: Sequence[Verdict], *, out: Path, seed: int, backend: str) ->
             "The summary cannot be written", where=str(out), why=error.strerror or str(error), fix="use --out"
         ) from error
     return data
+
+
+def _scores(verdicts: Sequence[Verdict]) -> tuple[Score, ...]:
+    return scores(of_verdicts(verdicts).trials)
 
 
 def _line(cells: Sequence[str]) -> str:

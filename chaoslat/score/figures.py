@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -95,9 +96,14 @@ class Score:
 
 
 def scores(trials: Sequence[Trial]) -> tuple[Score, ...]:
-    """One score a runbook, by the runbook's name."""
-    ordered = sorted(trials, key=lambda trial: trial.runbook)
-    return tuple(score(list(own), name) for name, own in groupby(ordered, key=lambda trial: trial.runbook))
+    """One score a runbook, by the runbook's name.
+
+    A trial that says no runbook (it came to no diagnosis, and its recording is gone) is of the only one there is.
+    """
+    names = {trial.runbook for trial in trials} - {""}
+    only = names.pop() if len(names) == 1 else ""
+    named = sorted(((trial.runbook or only, trial) for trial in trials), key=itemgetter(0))
+    return tuple(score([t for _, t in own], name) for name, own in groupby(named, key=itemgetter(0)))
 
 
 def score(trials: Sequence[Trial], runbook: str = "") -> Score:

@@ -8,7 +8,10 @@ import pytest
 # Imported before pytester takes its snapshot of the modules, so that the runs inside see these very modules.
 from chaoslat import custody, pytest_plugin
 from chaoslat.plugin import state
+from chaoslat.report import html, summary
 from tests import session_doubles
+
+__all__ = ["html", "summary"]  # numpy and scipy, which cannot be imported twice
 
 ROOT = Path(__file__).parents[2]
 HEAD = "apiVersion: chaoslat/v1\nkind: Experiment\n"

@@ -45,6 +45,7 @@ class ScoreView:
 
     score: Score
     headline: str
+    anchor: str
     rows: tuple[tuple[str, tuple[CellView, ...]], ...]
     listed: tuple[tuple[CellView, tuple[TrialSection, ...]], ...]
 
@@ -112,7 +113,7 @@ def _score_view(number: int, score: Score, sections: Sequence[TrialSection]) -> 
         for view in views
         if len(view.cell)
     )
-    return ScoreView(score, headline(score), rows, listed)
+    return ScoreView(score, headline(score), f"trials-{number}", rows, listed)
 
 
 def _cell(number: int, row: int, column: int, cells: Sequence[Cell]) -> CellView:

@@ -21,7 +21,7 @@ from chaoslat.score.trials import Trial
 
 DASH = "-"
 CAUSE_OF = {"cpu-limit": "cpu-throttling", "pool-size": "pool-wait"}
-_LATENCY_HEAD = ("requests", "P50 ms", "P95 ms", "P99 ms", "max ms", "over the SLO", "failed")
+_LATENCY_HEAD = ("requests", "P50 ms", "P95 ms", "P99 ms", "max ms", "over SLO", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,7 @@ def _timeline_figure(story: Story) -> Figure | None:
         f"{'its P99 is close to its slowest request' if each < 200 else 'enough for its P99'}. Logarithmic scale."
     )
     colours = [("p99", "P99"), ("p95", "P95"), ("p50", "P50"), ("slo", "SLO")]
+    colours += [("setting", "fault being set")] if story.setting else []
     colours += [("fault", "fault in force")] if story.faults else []
     colours += [("lifted", "changed by the runbook")] if story.levers else []
     return Figure(drawing, caption, tuple(colours))

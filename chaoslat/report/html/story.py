@@ -53,6 +53,11 @@ class Story:
         return float(self.about.get("slo_ms", float("nan")))
 
     @property
+    def setting(self) -> tuple[Span, ...]:
+        """When the fault's level was being searched: it is there, and not yet as it will be."""
+        return tuple(phase.span for phase in self.phases if phase.name == course.INJECTION)
+
+    @property
     def blocks(self) -> tuple[Event, ...]:
         return tuple(event for event in self.events if event.get("event") == "block")
 

@@ -101,6 +101,8 @@ def _y(found: Sequence[Point], slo_ms: float) -> Scale:
 
 
 def _shades(story: Story, x: Scale) -> Iterator[Markup]:
+    for span in story.setting:
+        yield svg.box(x(span.start_s), TOP, x(span.end_s), TOP + PLOT, "shade setting", "fault being set")
     for _, span in story.faults:
         yield svg.box(x(span.start_s), TOP, x(span.end_s), TOP + PLOT, "shade fault")
     for lever in story.levers:
@@ -162,6 +164,7 @@ def _lanes(story: Story) -> list[_Lane]:
 
 
 def _draw_lanes(lanes: Sequence[_Lane], x: Scale) -> Iterator[Markup]:
+    """Each row: its name, its ground, and when it was in force."""
     for row, lane in enumerate(lanes):
         top = TOP + PLOT + AXIS + LANE_GAP + row * (LANE + LANE_GAP)
         yield svg.text(LEFT - 6, top + LANE - 3, lane.label, "lane-name", "end")

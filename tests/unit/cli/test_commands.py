@@ -18,7 +18,22 @@ from chaoslat.interruption import Terminated
 from chaoslat.model import Ruling
 from tests.session_doubles import verdict
 
-COMMANDS = ["bench", "diagnose", "doctor", "down", "heal", "list", "replay", "run", "schema", "status", "up"]
+COMMANDS = [
+    "bench",
+    "compare",
+    "diagnose",
+    "doctor",
+    "down",
+    "heal",
+    "list",
+    "replay",
+    "report",
+    "run",
+    "schema",
+    "score",
+    "status",
+    "up",
+]
 
 
 def invoke(*args):
