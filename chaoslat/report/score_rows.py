@@ -109,7 +109,7 @@ def paired_table(paired: Paired, a: str, b: str) -> Table:
 def _difference(paired: Paired) -> str:
     if not paired.pairs:
         return DASH
-    interval = f"{paired.confidence:.0%} interval {paired.low * 100:+.0f} to {paired.high * 100:+.0f}"
+    interval = f"{paired.confidence * 100:.0f} % interval {paired.low * 100:+.0f} to {paired.high * 100:+.0f}"
     return f"{paired.difference * 100:+.1f} percentage points ({interval})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from markupsafe import Markup
 
@@ -88,9 +89,11 @@ def _spoken(story: Story, findings: Sequence[Finding]) -> list[tuple[Finding | N
 
 
 def _speaker(sides: Sides, findings: Sequence[Finding]) -> Finding | None:
-    """The step that tests the cause of this setting, or is called as the setting is."""
+    """The step that tests the cause of this setting; else the one that was at work when it was changed."""
     cause = CAUSE_OF.get(sides.factor)
-    return next((f for f in findings if f.step == sides.factor or (cause and f.cause == cause)), None)
+    tests = (f for f in findings if cause and f.cause == cause)
+    works = (f for f in findings if f.started_s <= sides.at_s <= f.started_s + f.took_s)
+    return next(chain(tests, works), None)
 
 
 # --- drawings ----------------------------------------------------------------------------------------------
@@ -135,13 +138,12 @@ def _count(requests: Requests | None) -> int:
 
 def _ab_figure(story: Story, sides: Sides) -> Figure | None:
     curves = [Curve("as found", "a", sides.original), Curve("changed", "b", sides.changed)]
-    lever = next((each.label for each in story.levers if each.factor == sides.factor), sides.factor)
-    drawing = tails(curves, story.slo_ms, f"Share of requests slower than x: as found, and {lever}")
+    drawing = tails(curves, story.slo_ms, f"Share of requests slower than x: as found, and {sides.label}")
     if drawing is None:
         return None
     rows = tuple((c.name, *_latency_cells(c.requests, story.slo_ms)) for c in curves)
-    caption = f"{_capital(lever)}, against the setting as found, under the same fault: {_how(sides)}."
-    return Figure(drawing, caption, _colours(curves), Table(lever, ("setting", *_LATENCY_HEAD), rows))
+    caption = f"{_capital(sides.label)}, against the setting as found, under the same fault: {_how(sides)}."
+    return Figure(drawing, caption, _colours(curves), Table(sides.label, ("setting", *_LATENCY_HEAD), rows))
 
 
 def _how(sides: Sides) -> str:
@@ -183,8 +185,13 @@ def _phases_table(story: Story) -> Table:
 
 
 def _evidence(finding: Finding) -> Table:
-    rows = tuple((e.what, f"{e.value:.4g}", e.unit, e.note) for e in finding.evidence)
+    rows = tuple((e.what, _figure(e.value), e.unit, e.note) for e in finding.evidence)
     return Table("Evidence", ("what was measured", "value", "unit", "note"), rows)
+
+
+def _figure(value: float) -> str:
+    """Four digits, and all of them before the point."""
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def _facts(story: Story) -> Table:

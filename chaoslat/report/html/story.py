@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ class Sides:
     """Requests with a setting as it was found, and with it changed."""
 
     factor: str
+    label: str
+    at_s: float  # of the first change
     how: str  # "randomised blocks" or "before and after"
     original: Requests
     changed: Requests
@@ -136,33 +138,40 @@ def within(requests: Requests, spans: Sequence[Span]) -> Requests:
 def _sides(story: Story, requests: Requests) -> tuple[Sides, ...]:
     blocks = [block for block in story.blocks if not block.get("void")]
     factors = list(dict.fromkeys(name for block in blocks for name in block.get("settings", {})))
-    found = [_of_blocks(factor, blocks, requests) for factor in factors]
-    found += [_before_after(story, lever, requests) for lever in story.levers if lever.factor not in factors]
+    labels = {lever.factor: lever.label for lever in story.levers}
+    found = [_of_blocks(factor, labels.get(factor, factor), blocks, requests) for factor in factors]
+    once = [lever for lever in story.levers if lever.factor not in factors]
+    found += [_before_after(story, lever, requests) for lever in (*once, *_for_good(story))]
     return tuple(sides for sides in found if len(sides.original) and len(sides.changed))
 
 
-def _of_blocks(factor: str, blocks: Sequence[Event], requests: Requests) -> Sides:
+def _for_good(story: Story) -> list[Lever]:
+    """What was done once and stays done, as levers that were never put back."""
+    end_s = max((p.span.end_s for p in story.phases if p.name == course.DIAGNOSIS), default=story.end_s)
+    first = {instant.label: instant.at_s for instant in reversed(story.instants)}
+    return [Lever(label, label, (Span(at_s, max(at_s, end_s)),)) for label, at_s in first.items()]
+
+
+def _of_blocks(factor: str, label: str, blocks: Sequence[Event], requests: Requests) -> Sides:
     spans: dict[bool, list[Span]] = {False: [], True: []}
     for block in blocks:
         if factor in block["settings"]:
             span = Span(float(block["start_s"]), float(block["end_s"]))
             spans[bool(block["settings"][factor])].append(span)
     original, changed = within(requests, spans[False]), within(requests, spans[True])
-    return Sides(factor, "randomised blocks", original, changed, (len(spans[False]), len(spans[True])))
+    at_s = min((span.start_s for span in spans[True]), default=0.0)
+    counts = (len(spans[False]), len(spans[True]))
+    return Sides(factor, label, at_s, "randomised blocks", original, changed, counts)
 
 
 def _before_after(story: Story, lever: Lever, requests: Requests) -> Sides:
     """From the beginning of the diagnosis until the change, and from a second after it until the next one."""
     diagnosis = next((p.span for p in story.phases if p.name == course.DIAGNOSIS), Span(0.0, 0.0))
     first = lever.changed[0]
-    others = [o.changed[0].start_s for o in story.levers if o.changed[0].start_s > first.start_s + _MARGIN_S]
-    until_s = min([first.end_s, *others])
-    after = [replace(first, start_s=first.start_s + SETTLE_S, end_s=until_s)]
-    before = [Span(_before_from(story, first, diagnosis), first.start_s)]
-    return Sides(lever.factor, "before and after", within(requests, before), within(requests, after), (0, 0))
-
-
-def _before_from(story: Story, first: Span, diagnosis: Span) -> float:
-    """Since the change before this one, or since the diagnosis began."""
-    earlier = [o.changed[0].start_s for o in story.levers if o.changed[0].start_s < first.start_s - _MARGIN_S]
-    return max([diagnosis.start_s, *(at_s + SETTLE_S for at_s in earlier)])
+    others = [other.changed[0].start_s for other in (*story.levers, *_for_good(story))]
+    earlier = [at_s + SETTLE_S for at_s in others if at_s < first.start_s - _MARGIN_S]
+    later = [at_s for at_s in others if at_s > first.start_s + _MARGIN_S]
+    before = Span(max([diagnosis.start_s, *earlier]), first.start_s)
+    after = Span(first.start_s + SETTLE_S, min([first.end_s, *later]))
+    seen = within(requests, [before]), within(requests, [after])
+    return Sides(lever.factor, lever.label, first.start_s, "before and after", *seen, blocks=(0, 0))
