@@ -6,12 +6,13 @@ import difflib
 from importlib.metadata import entry_points
 
 from chaoslat.backends.base import Backend
+from chaoslat.backends.kind import KindBackend
 from chaoslat.backends.local import LocalBackend
 from chaoslat.errors import UsageError
 
 __all__ = ["BACKENDS", "Backend", "catalogue", "get"]
 
-BACKENDS: tuple[Backend, ...] = (LocalBackend(),)
+BACKENDS: tuple[Backend, ...] = (LocalBackend(), KindBackend())
 
 
 def catalogue() -> dict[str, Backend]:

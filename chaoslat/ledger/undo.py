@@ -122,6 +122,13 @@ def _containers(entry: Entry) -> None:
     undo_engine.containers(entry)
 
 
+def _kube(entry: Entry) -> None:
+    """Run one kubectl command against a cluster that may be gone."""
+    from chaoslat.ledger import undo_kube
+
+    undo_kube.kube(entry)
+
+
 def _process(entry: Entry) -> None:
     """Kill one process, unless its number belongs to another by now."""
     kill(int(str(entry.args["pid"])), int(str(entry.args["start_ticks"])))
@@ -134,6 +141,7 @@ UNDO: Mapping[str, Undo] = {
     "fence": _fence,
     "file": _file,
     "http": _http,
+    "kube": _kube,
     "link": _link,
     "mount": _mount,
     "netns": _netns,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from typing import Protocol, TypeVar
 
 from chaoslat.backends.base import Progress
 from chaoslat.backends.local import state
@@ -20,6 +21,9 @@ from chaoslat.backends.local.undoing import undo_run
 from chaoslat.cgroup import detect
 from chaoslat.errors import EnvironmentMissing, UsageError
 from chaoslat.ledger import Ledger
+
+S = TypeVar("S", covariant=True)
+_WHY_ROOT = "it makes cgroups, a network namespace and a tmpfs mount"
 
 
 class LocalBackend:
@@ -32,11 +36,11 @@ class LocalBackend:
 
         Uses the run's ledger if there is one, else makes it. Raises EnvironmentMissing when this machine cannot.
         """
-        _need_root()
-        ledger = _ledger(run_id)
+        need_root(self.name, _WHY_ROOT)
+        ledger = ledger_of(run_id)
         builder = Builder(ledger, detect(), Children(), progress)
         try:
-            made = await _in_thread(builder)
+            made = await in_thread(builder)
             return await _at_rest(made, builder)
         except BaseException:
             await asyncio.shield(asyncio.to_thread(undo_run, ledger, builder.children))
@@ -44,11 +48,18 @@ class LocalBackend:
 
     def attach(self, run_id: str) -> LocalSystem:
         """The system of a run that another process made and keeps. Raises UsageError when there is none."""
-        _need_root()
-        return LocalSystem(state.load(run_id), detect(), Ledger.open(run_id), Children())
+        need_root(self.name, _WHY_ROOT)
+        return LocalSystem(state.load(run_id, state.State), detect(), Ledger.open(run_id), Children())
 
 
-async def _in_thread(builder: Builder) -> state.State:
+class Builds(Protocol[S]):
+    """Makes a system's parts in the thread that calls `build`."""
+
+    def build(self) -> S: ...
+    def cancel(self) -> None: ...
+
+
+async def in_thread(builder: Builds[S]) -> S:
     """Build in a thread. A cancellation waits until the thread has stopped: only then can all of it be undone."""
     building = asyncio.ensure_future(asyncio.to_thread(builder.build))
     try:
@@ -68,17 +79,19 @@ async def _at_rest(made: state.State, builder: Builder) -> LocalSystem:
     return LocalSystem(rested, builder.tree, builder.ledger, builder.children)
 
 
-def _ledger(run_id: str) -> Ledger:
+def ledger_of(run_id: str) -> Ledger:
+    """The run's ledger, made if there is none."""
     try:
         return Ledger.open(run_id)
     except UsageError:
         return Ledger.create(run_id)
 
 
-def _need_root() -> None:
+def need_root(backend: str, why: str) -> None:
+    """Raises EnvironmentMissing without root."""
     if os.geteuid() != 0:
         raise EnvironmentMissing(
-            "The local backend needs root",
-            why="it makes cgroups, a network namespace and a tmpfs mount",
+            f"The {backend} backend needs root",
+            why=why,
             fix="run it with sudo, or take another backend with --backend",
         )

@@ -16,16 +16,22 @@ START_S = 10.0
 
 def start(children: Children, tree: CgroupTree, layout: Layout, db_host: str, db_port: int) -> Part:
     """Start it; it connects to the address that the app is configured with. Raises ChaoslatError."""
-    env = {
+    # -I: nothing of the caller's environment or folder is imported.
+    argv = [*tree.launcher(layout.probe), sys.executable, "-I", prober.__file__]
+    return children.start(
+        "prober", argv, layout.log("prober"), environment(layout, db_host, db_port), layout.folder
+    )
+
+
+def environment(layout: Layout, db_host: str, db_port: int) -> dict[str, str]:
+    """What the prober has to know."""
+    return {
         "PROBER_SOCKET": str(layout.prober_socket),
         "PROBER_HOST": db_host,
         "PROBER_PORT": str(db_port),
         "PROBER_USER": PROBE.user,
         "PROBER_PASSWORD": PROBE.password,
     }
-    # -I: nothing of the caller's environment or folder is imported.
-    argv = [*tree.launcher(layout.probe), sys.executable, "-I", prober.__file__]
-    return children.start("prober", argv, layout.log("prober"), env, layout.folder)
 
 
 def wait_until_ready(part: Part, socket: Path) -> None:

@@ -35,6 +35,12 @@ class Promises:
         with self._lock:
             return self._of(target) is not None
 
+    def argument(self, target: str, name: str) -> JsonValue:
+        """An argument of the promise of `target`; None when there is no such promise."""
+        with self._lock:
+            entry = self._of(target)
+            return None if entry is None else entry.args.get(name)
+
     def fulfil(self, target: str) -> bool:
         """Undo the change to `target`, if one is promised. False: there was nothing to undo."""
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from chaoslat.backends.base import SystemInfo
 from chaoslat.backends.local.app import HOST, App
@@ -39,6 +39,10 @@ class State:
     log: str = ""
 
     @property
+    def backend(self) -> str:
+        return "local"
+
+    @property
     def layout(self) -> Layout:
         return Layout(self.run_id, Path(self.folder))
 
@@ -54,10 +58,10 @@ class State:
     def part(self, name: str) -> Part:
         return next(part for part in self.parts if part.name == name)
 
-    def with_rest(self, at_rest: dict[str, str]) -> State:
+    def with_rest(self, at_rest: dict[str, str]) -> Self:
         return replace(self, at_rest=at_rest)
 
-    def with_load(self, load: Part | None, log: str) -> State:
+    def with_load(self, load: Part | None, log: str) -> Self:
         return replace(self, load=load, log=log)
 
     def info(self) -> SystemInfo:
@@ -66,7 +70,7 @@ class State:
         running = (*self.parts, *([self.load] if self.load else []))
         return SystemInfo(
             run_id=self.run_id,
-            backend="local",
+            backend=self.backend,
             folder=self.folder,
             url=self.app.url,
             pids={part.name: part.pid for part in running},
@@ -92,18 +96,21 @@ def save(state: State) -> None:
     fresh.replace(folder / _FILE)
 
 
-def load(run_id: str) -> State:
-    """Read it. Raises UsageError when the run has no system, or not one of the local backend."""
+S = TypeVar("S", bound=State)
+
+
+def load(run_id: str, kind: type[S]) -> S:
+    """Read it. Raises UsageError when the run has no system, or not one of that kind."""
     path = run_folder(run_id) / _FILE
     try:
-        return _from_json(json.loads(path.read_text()))
+        return _from_json(json.loads(path.read_text()), kind)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"Run {run_id} has no system to attach to", where=str(path), why=str(error), fix="chaoslat status"
         ) from error
 
 
-def _from_json(data: dict[str, Any]) -> State:
+def _from_json(data: dict[str, Any], kind: type[S]) -> S:
     parts = tuple(Part(**part) for part in data["parts"])
     load_part = Part(**data["load"]) if data["load"] else None
-    return State(**{**data, "parts": parts, "load": load_part})
+    return kind(**{**data, "parts": parts, "load": load_part})

@@ -35,10 +35,18 @@ class LocalSystem:
         self._session = MysqlSession(made.database)
         self._load: LoadProcess | None = None
         self._log: LatencyLog | None = None
-        self._operator = LocalOperator(
-            made, tree, self._session, Promises(ledger, "operator", undo), lambda: self.log
-        )
-        self._saboteur = LocalSaboteur(made, tree, self._session, Promises(ledger, "saboteur", undo))
+        self._operator = self._make_operator(Promises(ledger, "operator", undo))
+        self._saboteur = self._make_saboteur(Promises(ledger, "saboteur", undo))
+
+    def _make_operator(self, promises: Promises) -> LocalOperator:
+        return LocalOperator(self._state, self._tree, self._session, promises, lambda: self.log)
+
+    def _make_saboteur(self, promises: Promises) -> LocalSaboteur:
+        return LocalSaboteur(self._state, self._tree, self._session, promises)
+
+    def _now(self) -> state.State:
+        """The state as it is on disk: another process may have started a load."""
+        return state.load(self._state.run_id, type(self._state))
 
     @property
     def info(self) -> SystemInfo:
@@ -56,7 +64,7 @@ class LocalSystem:
     @property
     def log(self) -> LatencyLog:
         """The log of the load that runs, or ran last. Raises ChaoslatError when there was none."""
-        path = state.load(self._state.run_id).log
+        path = self._now().log
         if not path:
             raise ChaoslatError(
                 "No load was started", where=f"run {self._state.run_id}", fix="start a load first"
@@ -92,10 +100,10 @@ class LocalSystem:
 
     # health and end
     async def check(self) -> tuple[str, ...]:
-        return await health.check(state.load(self._state.run_id), self._saboteur)
+        return await health.check(self._now(), self._saboteur)
 
     async def lost(self) -> tuple[str, ...]:
-        return health.lost(state.load(self._state.run_id))
+        return health.lost(self._now())
 
     async def close(self) -> None:
         """Drop what this process holds open, and leave the system as it is: the end of an attached one."""

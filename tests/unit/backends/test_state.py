@@ -36,23 +36,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("folder")
 def test_what_is_saved_is_what_is_loaded() -> None:
     state.save(MADE)
-    assert state.load(RUN) == MADE
+    assert state.load(RUN, State) == MADE
     loaded = MADE.with_load(Part("load", 43, 1002, ""), "/log.bin")
     state.save(loaded)
-    assert state.load(RUN) == loaded
+    assert state.load(RUN, State) == loaded
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"parts": [{}]}'])
 def test_a_damaged_file_is_a_plain_error(folder: Path, text: str) -> None:
     (folder / "system.json").write_text(text)
     with pytest.raises(UsageError, match="no system to attach to"):
-        state.load(RUN)
+        state.load(RUN, State)
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_run_without_a_system_is_a_plain_error() -> None:
     with pytest.raises(UsageError, match="no system to attach to"):
-        state.load(RUN)
+        state.load(RUN, State)
 
 
 def test_info_names_every_process_that_runs() -> None:

@@ -1,0 +1,108 @@
+"""The CPU limit of the app: changed by in-place resize of its pod, done when the node's kernel shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+from chaoslat.backends.kind.places import as_json
+from chaoslat.backends.kind.state import NAMESPACE, KindState
+from chaoslat.backends.local.promises import Promises
+from chaoslat.cgroup.base import CgroupTree
+from chaoslat.errors import SystemLost
+from chaoslat.kube import resize
+from chaoslat.kube.client import KubeClient
+
+SETTLE_S = 10.0
+POLL_S = 0.02
+CONTAINER = "app"
+RESOURCE = "cpu"
+
+
+class AppCpu:
+    """One hand's access to the limit, an operator's or a saboteur's: each promises its own undo."""
+
+    def __init__(self, state: KindState, tree: CgroupTree, promises: Promises, target: str) -> None:
+        self._state, self._tree, self._promises, self._target = state, tree, promises, target
+        self._kube = KubeClient(Path(state.kubeconfig), NAMESPACE)
+        self._lock = threading.Lock()
+
+    @property
+    def quota_us(self) -> int | None:
+        """The container's CFS quota as the node's kernel has it."""
+        return self._tree.cpu(self._state.layout.app).quota_us
+
+    async def set(self, quota_us: int) -> None:
+        """Have the limit that gives this quota (whole millicores), and wait until it is in force.
+
+        Nothing is asked of the cluster when it is in force already. Raises SystemLost.
+        """
+        await asyncio.to_thread(self._set, quota_us)
+
+    def _set(self, quota_us: int) -> None:
+        with self._lock:
+            wanted = resize.millicores(quota_us)
+            if self._in_force(wanted * resize.MILLI_US):
+                return
+            self._promise()
+            resize.resize(self._kube, self._pod, CONTAINER, cpu=f"{wanted}m")
+            self._await(wanted * resize.MILLI_US)
+
+    def restore(self) -> None:
+        """The limit before this hand's first change; nothing where it changed nothing. In force when this returns."""
+        before = self._before()
+        if self._promises.fulfil(self._target):
+            self._await(before)
+
+    def close(self) -> None:
+        self._kube.close()
+
+    @property
+    def _pod(self) -> str:
+        return self._state.pods["app"]
+
+    def _promise(self) -> None:
+        if self._promises.kept(self._target):
+            return
+        limit = resize.limit_of(self._kube, self._pod, CONTAINER, RESOURCE) or "0"
+        patch = as_json(resize.body(CONTAINER, cpu=limit))
+        argv = [
+            "patch",
+            "pod",
+            self._pod,
+            f"--namespace={NAMESPACE}",
+            "--subresource=resize",
+            f"--patch={patch}",
+        ]
+        self._promises.keep(
+            self._target,
+            "kube",
+            kubectl=self._state.kubectl,
+            kubeconfig=self._state.kubeconfig,
+            argv=list(argv),
+            quota_us=self.quota_us,
+        )
+
+    def _before(self) -> int:
+        found = self._promises.argument(self._target, "quota_us")
+        return int(str(found)) if found is not None else 0
+
+    def _in_force(self, quota_us: int) -> bool:
+        """In the container's cgroup and in the pod's: either alone throttles."""
+        container = self._state.layout.app
+        return all(
+            self._tree.cpu(path).quota_us == quota_us for path in (container, container.rpartition("/")[0])
+        )
+
+    def _await(self, quota_us: int) -> None:
+        until_s = time.monotonic() + SETTLE_S
+        while not self._in_force(quota_us):
+            if time.monotonic() > until_s:
+                raise SystemLost(
+                    f"The CPU limit was not resized in place within {SETTLE_S:.0f} s",
+                    where=self._pod,
+                    why=f"quota {self.quota_us} us, wanted {quota_us} us",
+                )
+            time.sleep(POLL_S)

@@ -1,0 +1,75 @@
+"""The memory limit of the database's pod: measured as on the local backend, set by in-place resize."""
+
+from __future__ import annotations
+
+import tenacity
+
+from chaoslat.backends.kind.state import KindLayout
+from chaoslat.backends.local import database, memory
+from chaoslat.backends.local.parts import NotYet, Part
+from chaoslat.cgroup.base import CgroupTree
+from chaoslat.errors import SystemLost
+from chaoslat.kube.client import KubeClient
+from chaoslat.kube.resize import resize
+from chaoslat.ledger.owner import start_ticks
+from chaoslat.parts.mysql_seed import PROBE
+from chaoslat.probes.mysql import MysqlAddress, MysqlSession
+
+SETTLE_S = 20.0
+RECLAIM_S = 10.0
+CONTAINER = "mysql"
+
+
+def fill_and_limit(kube: KubeClient, tree: CgroupTree, layout: KindLayout, pod: str, port: int) -> int:
+    """Fill the caches, measure, limit the pod, and fill them again. Returns what a leaked cgroup charges, in bytes.
+
+    The kubelet does not set a limit below what is in use, page cache included; so that is dropped in between.
+    """
+    server = Part("mysqld", layout.database_pid, start_ticks(layout.database_pid) or -1, "")
+    database.wait_until_ready(server, layout)
+    session = MysqlSession(MysqlAddress("127.0.0.1", port, PROBE.user, PROBE.password))
+    try:
+        _reach(session)
+        database.scan(session)
+        cost_bytes = memory.cgroup_cost_bytes(tree, layout)
+        limit_bytes = memory.choose_limit_bytes(tree.memory(layout.db), cost_bytes)
+        tree.reclaim(layout.db, RECLAIM_S)
+        _limit(kube, tree, layout, pod, limit_bytes)
+        database.scan(session)
+    finally:
+        session.close()
+    return cost_bytes
+
+
+def _reach(session: MysqlSession) -> None:
+    """Ask until the node's port leads to the pod: kube-proxy follows a second behind. Raises SystemLost."""
+    asking = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(SystemLost),
+        wait=tenacity.wait_fixed(0.2),
+        stop=tenacity.stop_after_delay(SETTLE_S),
+        reraise=True,
+    )
+    asking(session.rows, "SELECT 1")
+
+
+def _limit(kube: KubeClient, tree: CgroupTree, layout: KindLayout, pod: str, limit_bytes: int) -> None:
+    resize(kube, pod, CONTAINER, memory=str(limit_bytes))
+    waiting = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(NotYet),
+        wait=tenacity.wait_fixed(0.1),
+        stop=tenacity.stop_after_delay(SETTLE_S),
+        reraise=True,
+    )
+    try:
+        waiting(_limited, tree, layout, limit_bytes)
+    except NotYet as last:
+        raise SystemLost(
+            "The memory limit was not resized in place", where=layout.db, why=str(last)
+        ) from last
+
+
+def _limited(tree: CgroupTree, layout: KindLayout, limit_bytes: int) -> None:
+    """The kernel rounds down to pages."""
+    now = tree.memory(layout.db)
+    if now.limit_bytes is None or now.limit_bytes > limit_bytes:
+        raise NotYet(f"limit {now.limit_bytes}, wanted {limit_bytes}, in use {now.usage_bytes}")

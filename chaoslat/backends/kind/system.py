@@ -1,0 +1,44 @@
+"""One running system on a kind cluster."""
+
+from __future__ import annotations
+
+import asyncio
+
+from chaoslat.backends.kind import health
+from chaoslat.backends.kind.operator import KindOperator
+from chaoslat.backends.kind.saboteur import KindSaboteur
+from chaoslat.backends.kind.state import KindState
+from chaoslat.backends.local.parts import Children
+from chaoslat.backends.local.promises import Promises
+from chaoslat.backends.local.system import LocalSystem
+from chaoslat.cgroup.base import CgroupTree
+from chaoslat.ledger import Ledger
+
+
+class KindSystem(LocalSystem):
+    """Implements `chaoslat.backends.base.System`."""
+
+    def __init__(self, made: KindState, tree: CgroupTree, ledger: Ledger, children: Children) -> None:
+        self._kind = made
+        super().__init__(made, tree, ledger, children)
+
+    def _make_operator(self, promises: Promises) -> KindOperator:
+        return KindOperator(self._kind, self._tree, self._session, promises, lambda: self.log)
+
+    def _make_saboteur(self, promises: Promises) -> KindSaboteur:
+        return KindSaboteur(self._kind, self._tree, self._session, promises)
+
+    async def check(self) -> tuple[str, ...]:
+        return await self._lost_pods() or await super().check()
+
+    async def lost(self) -> tuple[str, ...]:
+        return (*await self._lost_pods(), *await super().lost())
+
+    async def _lost_pods(self) -> tuple[str, ...]:
+        return await asyncio.to_thread(health.lost, self._kind)
+
+    async def close(self) -> None:
+        for hand in (self._operator, self._saboteur):
+            if isinstance(hand, KindOperator | KindSaboteur):
+                hand.close()
+        await super().close()
