@@ -13,7 +13,6 @@ Everything is written as it happens, so that a killed trial leaves what it saw.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
@@ -25,6 +24,7 @@ from typing import Any, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from chaoslat.backends.base import Operator
+from chaoslat.backends.operator_calls import METHODS, Outside
 from chaoslat.errors import ChaoslatError, ExperimentError, NotRecorded, SystemLost
 from chaoslat.load.log import LatencyLog, Requests
 from chaoslat.model import Diagnosis, Finding, Verdict
@@ -148,9 +148,7 @@ def _answer_kind(method: str) -> Any:
 
 # --- an operator that is recorded, and one that is replayed ---
 
-METHODS = tuple(
-    name for name, member in inspect.getmembers(Operator, inspect.isfunction) if not name.startswith("_")
-)
+OUTSIDE = "outside"
 
 
 class _Recorder:
@@ -187,6 +185,15 @@ class _Recorder:
 
         return call
 
+    async def outside(self, name: str, key: list[str], act: Outside) -> Any:
+        try:
+            answer = await act(self._operator, self._recording.folder)
+        except ChaoslatError as error:
+            self._keep(OUTSIDE, (name, *key), None, error=str(error))
+            raise
+        self._keep(OUTSIDE, (name, *key), answer)
+        return answer
+
     def _keep(self, method: str, args: tuple[Any, ...], answer: Any, **more: Any) -> None:
         self._recording.append(OPERATOR, {"call": method, "args": list(args), "answer": answer, **more})
 
@@ -221,6 +228,10 @@ class _Replayer:
             return adapter(_answer_kind(method)).validate_python(self._next(method, args))
 
         return call
+
+    async def outside(self, name: str, key: list[str], _act: Outside) -> Any:
+        await asyncio.sleep(0)
+        return self._next(OUTSIDE, (name, *key))
 
     def _next(self, method: str, args: tuple[Any, ...]) -> Any:
         waiting = self._answers.get(_key(method, args))

@@ -8,6 +8,7 @@ from pathlib import Path
 from chaoslat.errors import UsageError
 from chaoslat.runbooks import (
     classic,
+    command,
     cpu_limit,
     database,
     memory_cgroups,
@@ -42,6 +43,7 @@ STEPS: tuple[Step, ...] = (
     classic.CPU,
     classic.POOL,
     classic.SRTT,
+    command.STEP,
 )
 DATA = Path(__file__).parent / "data"
 

@@ -86,7 +86,7 @@ class Step(Protocol):
     def params(self) -> type[StepParams]: ...
     @property
     def run(self) -> Callable[[Case, Any], Any]:
-        """`async (case, params) -> Finding`."""
+        """`async (case, params) -> Finding`, or a sequence of them."""
         ...
 
 

@@ -6,6 +6,7 @@ The end states: causes found; none; or inconclusive, with what is missing.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chaoslat.backends.base import Operator, Progress
@@ -62,18 +63,21 @@ async def _run_steps(runbook: Runbook, case: Case) -> list[Finding]:
     findings: list[Finding] = []
     for planned in runbook.steps:
         case.progress(f"step {planned.step.name}: {planned.step.hypothesis}")
-        findings.append(await _run_step(planned, case))
+        findings += await _run_step(planned, case)
         if findings[-1].settles:
             break
     return findings
 
 
-async def _run_step(planned: Planned, case: Case) -> Finding:
+async def _run_step(planned: Planned, case: Case) -> list[Finding]:
+    """What the step found: one finding, or several of a step that looks for several causes."""
     started_s = case.operator.now_s()
-    finding: Finding = await planned.step.run(case, planned.params)
-    finding = replace(finding, started_s=started_s, took_s=case.operator.now_s() - started_s)
-    case.progress(f"step {finding.step}: {finding.outcome}. {finding.sentence}")
-    return finding
+    said: Finding | Sequence[Finding] = await planned.step.run(case, planned.params)
+    took_s = case.operator.now_s() - started_s
+    findings = [said] if isinstance(said, Finding) else said
+    for finding in findings:
+        case.progress(f"step {finding.step}: {finding.outcome}. {finding.sentence}")
+    return [replace(finding, started_s=started_s, took_s=took_s) for finding in findings]
 
 
 def _unexplained(findings: list[Finding]) -> bool:

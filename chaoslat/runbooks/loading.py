@@ -73,7 +73,8 @@ def _plan(path: Path, items: Any, index: int, steps: Mapping[str, Step]) -> Plan
 
 def _params(path: Path, line: int, step: Step, values: Any) -> Any:
     try:
-        return step.params.model_validate(dict(values) if isinstance(values, dict) else values)
+        given = dict(values) if isinstance(values, dict) else values
+        return step.params.model_validate(given, context={"folder": path.parent})
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])

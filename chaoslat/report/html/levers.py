@@ -50,7 +50,9 @@ class _Change:
 
 def levers(calls: Sequence[Call], end_s: float) -> tuple[Lever, ...]:
     """Every setting that was changed at some time; what was left changed stays so until `end_s`."""
-    changes = [change for at_s, call in timed(calls) for change in _changes(at_s, call, calls)]
+    every = list(timed(calls))
+    flat = [call for _, call in every]
+    changes = [change for at_s, call in every for change in _changes(at_s, call, flat)]
     factors = dict.fromkeys(change.factor for change in changes)
     found = (_lever(factor, [c for c in changes if c.factor == factor], end_s) for factor in factors)
     return tuple(lever for lever in found if lever.changed)
@@ -64,12 +66,17 @@ def instants(calls: Sequence[Call]) -> tuple[Instant, ...]:
 
 
 def timed(calls: Iterable[Call]) -> Iterator[tuple[float, Call]]:
-    """Each call with the time at which it was made, as far as the clock before it tells."""
+    """Each call with the time at which it was made, as far as the clock before it tells.
+
+    Those that an external program made are among them; they have their own times.
+    """
     at_s = 0.0
     for call in calls:
         if call.get("call") == "now_s":
             at_s = float(call["answer"])
         yield at_s, call
+        if call.get("call") == "outside" and isinstance(call.get("answer"), dict):
+            yield from ((float(own["at_s"]), own) for own in call["answer"].get("calls", []))
         if call.get("call") == "sleep":
             at_s += float(call["args"][0])
 
