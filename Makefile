@@ -20,7 +20,7 @@ STEP := scripts/step.sh
 PYTEST := .venv/bin/pytest
 
 .NOTPARALLEL:
-.PHONY: help setup lint node-test unit test chaos lock clean clean-parts
+.PHONY: help setup lint node-test unit test chaos node-image kind lock clean clean-parts
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,13 @@ test: setup lint node-test ## Everything: lint, types, all tests, then the chaos
 
 chaos: setup ## Inject each cause into a real system, diagnose it blind, print the table
 	@$(STEP) --last "chaos" $(AS_ROOT) .venv/bin/chaoslat run $(EXPERIMENTS)
+
+node-image: setup ## Build node and workload images for kind from package registries only (cached; cold about 15 minutes)
+	@$(STEP) "container engine" $(AS_ROOT) .venv/bin/python -m chaoslat.engine install
+	@$(STEP) "node and workload images" $(AS_ROOT) .venv/bin/python -m chaoslat.nodeimage build
+
+kind: node-image ## The same as `chaos`, on a kind cluster that the run makes and removes
+	@$(STEP) --last "kind" $(AS_ROOT) .venv/bin/chaoslat run --backend kind $(EXPERIMENTS)
 
 lock: ## Write requirements.lock anew from pyproject.toml
 	@$(STEP) "requirements.lock" scripts/lock.sh

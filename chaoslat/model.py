@@ -128,7 +128,9 @@ class DbProcess:
     user_s: float
     system_s: float
     cpu: tuple[CgroupCpu, ...]
-    limited_path: str  # the nearest cgroup, own or ancestor, with a memory limit; "" when there is none
+    limited_path: (
+        str  # of the cgroups, own and above, with a memory limit the one that binds; "" when there is none
+    )
     limit_bytes: int | None
     usage_bytes: int
     limit_hits: int  # v1 memory.failcnt, v2 memory.events max

@@ -67,7 +67,8 @@ class Kept:
         return (
             f"kept: {self.info.backend} system {run} at {self.info.url}, for {self.lease_s / 3600:.1f} h, without load"
             f"\n  look:   chaoslat status {run}"
-            f"\n  remove: chaoslat down {run}"
+            + "".join(f"\n  {name}: {value}" for name, value in self.info.access.items())
+            + f"\n  remove: chaoslat down {run}"
         )
 
 

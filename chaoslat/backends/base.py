@@ -9,7 +9,7 @@ the tuple in `chaoslat/backends/__init__.py` or as an entry point `chaoslat.back
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -160,6 +160,7 @@ class SystemInfo:
     ports: dict[str, int]
     namespaces: dict[str, str]
     versions: dict[str, str]
+    access: dict[str, str] = field(default_factory=dict)  # what else gets one in: a kubeconfig
 
 
 @runtime_checkable

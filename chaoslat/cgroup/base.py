@@ -79,8 +79,8 @@ class CgroupTree(Protocol):
         """The path of the memory cgroup that a process is in."""
         ...
 
-    def memory_limited(self, pid: int) -> str | None:
-        """The nearest cgroup with a memory limit: the process's own or an ancestor. None when nothing limits it."""
+    def memory_limited(self, pid: int) -> tuple[str, ...]:
+        """The memory cgroups of a process that have a limit: its own first, then its ancestors."""
         ...
 
     def memory_directory(self, path: str) -> str:

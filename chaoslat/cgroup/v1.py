@@ -123,11 +123,9 @@ class V1Tree:
     def memory_path(self, pid: int) -> str:
         return self._memory.relative(self._own(pid)["memory"])
 
-    def memory_limited(self, pid: int) -> str | None:
-        limited = (
-            path for path in walk.ancestors(self.memory_path(pid)) if self._limit_bytes(path) is not None
-        )
-        return next(limited, None)
+    def memory_limited(self, pid: int) -> tuple[str, ...]:
+        parents = walk.ancestors(self.memory_path(pid))
+        return tuple(path for path in parents if self._limit_bytes(path) is not None)
 
     def count_memory_cgroups(self) -> MemoryCgroups:
         """`num_cgroups` of /proc/cgroups counts all that are charged; a dying one has no directory any more.

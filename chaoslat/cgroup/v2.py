@@ -133,11 +133,9 @@ class V2Tree:
         own = parse_proc_cgroup(files.read(self._proc / str(pid) / "cgroup"))
         return self._unified.relative(own[""])
 
-    def memory_limited(self, pid: int) -> str | None:
-        limited = (
-            path for path in walk.ancestors(self.memory_path(pid)) if self._limit_bytes(path) is not None
-        )
-        return next(limited, None)
+    def memory_limited(self, pid: int) -> tuple[str, ...]:
+        parents = walk.ancestors(self.memory_path(pid))
+        return tuple(path for path in parents if self._limit_bytes(path) is not None)
 
     def count_memory_cgroups(self) -> MemoryCgroups:
         """From 6.12 the kernel counts those of each controller (nr_dying_subsys_memory), before only all cgroups."""

@@ -16,7 +16,6 @@ from chaoslat import nodeimage, paths
 from chaoslat.backends.base import Progress
 from chaoslat.engine import ground, images
 from chaoslat.engine.kind import Kind
-from chaoslat.errors import EnvironmentMissing
 from chaoslat.ledger import Ledger
 from chaoslat.parts.mysql_seed import MysqlSeed
 
@@ -49,8 +48,11 @@ def create(ledger: Ledger, folder: Path, kubeconfig: Path, progress: Progress) -
     workloads = {name: nodeimage.image(name) for name in WORKLOADS}
     laid = ground.lay(ledger.run_id, ledger.promise, progress)
     laid.bring(*node_image, progress)
+    seed = MysqlSeed(paths.cache_root(), system=False).install(
+        progress
+    )  # for the very server that the image has
     config, ports = folder / "kind.yaml", _free_ports(tuple(NODE_PORTS))
-    _write_config(config, ports)
+    _write_config(config, ports, seed.path)
     kind = Kind(nodeimage.program("kind"), laid)
     progress("creating the cluster")
     kind.create(node_image[0], config, kubeconfig)
@@ -70,7 +72,7 @@ def _load_images(cluster: Cluster, archives: dict[str, Path]) -> None:
             job.result()
 
 
-def _write_config(path: Path, ports: dict[str, int]) -> None:
+def _write_config(path: Path, ports: dict[str, int], seed: Path) -> None:
     """The configuration of clusters/kind, with the seed mounted and the ports published on loopback."""
     yaml = YAML(typ="safe")
     source = paths.repo_root() / "clusters" / "kind" / ("two-nodes.yaml" if _two_nodes() else "one-node.yaml")
@@ -81,7 +83,7 @@ def _write_config(path: Path, ports: dict[str, int]) -> None:
     ]
     for node in data["nodes"]:
         node["extraMounts"] = [
-            {"hostPath": str(_seed()), "containerPath": "/chaoslat/mysql-seed", "readOnly": True}
+            {"hostPath": str(seed), "containerPath": "/chaoslat/mysql-seed", "readOnly": True}
         ]
     with path.open("w") as file:
         yaml.dump(data, file)
@@ -89,17 +91,6 @@ def _write_config(path: Path, ports: dict[str, int]) -> None:
 
 def _two_nodes() -> bool:
     return os.environ.get(NODES_VARIABLE, "1") == "2"
-
-
-def _seed() -> Path:
-    """The data of the very server that the image has."""
-    found = MysqlSeed(paths.cache_root(), system=False).find()
-    path = getattr(found, "path", None)
-    if path is None:
-        raise EnvironmentMissing(
-            "The database's seed is not made", where=str(paths.cache_root()), fix="make node-image"
-        )
-    return Path(path)
 
 
 def _free_ports(names: tuple[str, ...]) -> dict[str, int]:

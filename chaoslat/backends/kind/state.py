@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from chaoslat.backends.base import SystemInfo
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.state import State
 from chaoslat.ledger import scoped
@@ -71,6 +72,11 @@ class KindState(State):
     @property
     def backend(self) -> str:
         return "kind"
+
+    def info(self) -> SystemInfo:
+        own = State.info(self)
+        inside = {part: f"pod {NAMESPACE}/{pod}" for part, pod in self.pods.items()}
+        return replace(own, namespaces=inside, access={"kubeconfig": self.kubeconfig})
 
     @property
     def layout(self) -> KindLayout:

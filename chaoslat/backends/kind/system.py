@@ -29,10 +29,12 @@ class KindSystem(LocalSystem):
         return KindSaboteur(self._kind, self._tree, self._session, promises)
 
     async def check(self) -> tuple[str, ...]:
-        return await self._lost_pods() or await super().check()
+        return await self.lost() or await super().check()
 
     async def lost(self) -> tuple[str, ...]:
-        return (*await self._lost_pods(), *await super().lost())
+        """Processes that died, each with what the cluster says of it; else what the cluster says alone."""
+        dead, said = await super().lost(), await self._lost_pods()
+        return tuple("; ".join((sentence, *said)) for sentence in dead) or said
 
     async def _lost_pods(self) -> tuple[str, ...]:
         return await asyncio.to_thread(health.lost, self._kind)

@@ -57,8 +57,8 @@ def test_no_limit_reads_as_none(tree: CgroupTree) -> None:
 
 def test_the_nearest_limit_may_be_an_ancestors(tree: CgroupTree) -> None:
     assert tree.memory_path(MYSQLD_PID) == MYSQLD
-    assert tree.memory_limited(MYSQLD_PID) == DB
-    assert tree.memory_limited(APP_PID) is None
+    assert tree.memory_limited(MYSQLD_PID) == (DB,)
+    assert tree.memory_limited(APP_PID) == ()
 
 
 def test_a_memory_limit_is_set_and_lifted(tree: CgroupTree) -> None:
