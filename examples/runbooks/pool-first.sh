@@ -6,8 +6,8 @@ ask() { call=$1; shift; curl -sS --fail-with-body "$CHAOSLAT_URL/$call" -d "${1:
 figure() { sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p"; }
 conclude() { ask conclude "{\"causes\": [$1], \"sentence\": \"$2\"}"; exit 0; }
 
-ask sleep "[5]" >/dev/null
-over=$(ask latency "[5]" | figure over_slo)
+ask sleep "[10]" >/dev/null
+over=$(ask latency "[10]" | figure over_slo)
 if awk "BEGIN { exit !($over <= 0.01) }"; then conclude "" "$over of the requests are over the SLO: nothing is wrong"; fi
 
 for _ in 1 2 3 4 5 6 7 8; do

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from chaoslat.report.score_rows import Table
 from chaoslat.score.trials import Trial
 
 DASH = "-"
+MOST_CALLS, MOST_CHARS = 300, 240  # of an external program, in the table
 CAUSE_OF = {"cpu-limit": "cpu-throttling", "pool-size": "pool-wait"}
 _LATENCY_HEAD = ("requests", "P50 ms", "P95 ms", "P99 ms", "max ms", "over SLO", "failed")
 
@@ -58,6 +60,7 @@ class TrialSection:
     steps: tuple[StepSection, ...]
     comparisons: tuple[Figure, ...]  # of settings that no step speaks of
     tables: tuple[Table, ...]
+    outputs: tuple[str, ...]  # of external programs
 
 
 def section(number: int, trial: Trial, story: Story) -> TrialSection:
@@ -78,7 +81,8 @@ def section(number: int, trial: Trial, story: Story) -> TrialSection:
         phases=_phases_figure(story),
         steps=steps,
         comparisons=tuple(fig for who, fig in drawn if who is None),
-        tables=tuple(table for table in (_facts(story), _blocks(story)) if table.rows),
+        tables=tuple(table for table in (_facts(story), _blocks(story), _calls(story)) if table.rows),
+        outputs=tuple(text for program in story.programs if (text := str(program["output"]).strip())),
     )
 
 
@@ -233,6 +237,26 @@ def _blocks(story: Story) -> Table:
         for b in story.blocks
     )
     return Table("Blocks of the randomised comparison", head, rows)
+
+
+def _calls(story: Story) -> Table:
+    """What external programs asked, and what they were answered."""
+    rows = tuple(
+        (
+            f"{float(call['at_s']) - story.start_s:.1f}",
+            str(call["call"]),
+            _json(call["args"]),
+            str(call["error"]) if "error" in call else _json(call.get("answer")),
+        )
+        for program in story.programs
+        for call in program["calls"][:MOST_CALLS]
+    )
+    return Table("Calls of the external program", ("s", "call", "arguments", "answer"), rows)
+
+
+def _json(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
 
 
 def _optional(value: object) -> str:

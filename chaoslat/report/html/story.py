@@ -12,7 +12,7 @@ import numpy as np
 from chaoslat.errors import ChaoslatError
 from chaoslat.load.log import Bools, LatencyLog, Requests
 from chaoslat.model import Verdict
-from chaoslat.recording import EVENTS, LATENCIES, OPERATOR, TRIAL, read_rows, read_trial
+from chaoslat.recording import EVENTS, LATENCIES, OPERATOR, OUTSIDE, TRIAL, read_rows, read_trial
 from chaoslat.report.html import phases as course
 from chaoslat.report.html.levers import Call, Instant, Lever, Span, instants, levers
 from chaoslat.report.html.phases import Event, Phase, in_force, phases
@@ -48,6 +48,7 @@ class Story:
     faults: tuple[tuple[str, Span], ...]
     levers: tuple[Lever, ...]
     instants: tuple[Instant, ...]
+    programs: tuple[dict[str, Any], ...]  # what external programs asked and said
     lacking: tuple[str, ...]
 
     @property
@@ -95,6 +96,7 @@ def tell(verdict: Verdict) -> Story:
         faults=in_force(events),
         levers=_levers(calls, events, end_s),
         instants=instants(calls),
+        programs=tuple(c["answer"] for c in calls if c.get("call") == OUTSIDE and c.get("answer")),
         lacking=tuple(lacking),
     )
 

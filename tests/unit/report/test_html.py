@@ -1,5 +1,6 @@
 """The HTML report: phases, levers, drawings and words, and that nothing recorded can become markup."""
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -266,6 +267,24 @@ def test_a_file_that_cannot_be_written_is_said_so(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ChaoslatError, match="The report cannot be written"):
         write(of_verdicts([]), tmp_path / "file" / "x.html")
+
+
+def test_an_external_programs_calls_and_output_are_shown(tmp_path):
+    folder = tmp_path / "01-x"
+    shutil.copytree(RECORDED / "none", folder)
+    told = {
+        "output": "<looking>",
+        "calls": [
+            {"at_s": 0.0, "call": "pool", "args": [], "answer": {"max": 1}},
+            {"at_s": 0.0, "call": "nonsense", "args": [1], "error": "there is no call"},
+        ],
+    }
+    row = {"call": "outside", "args": ["command", "x"], "answer": told}
+    (folder / "operator.jsonl").write_text(json.dumps(row) + "\n")
+    page = render(read([tmp_path]))
+    assert "&lt;looking&gt;" in page
+    assert "<td>pool</td><td>[]</td><td>{&#34;max&#34;: 1}</td>" in page
+    assert "<td>there is no call</td>" in page
 
 
 def test_timeline_needs_latencies():
