@@ -22,11 +22,13 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,7 @@ LINE_BYTES = 1_000_000
 OUTPUT_BYTES = 64_000
 LAST_WORDS_S = 2.0  # for leaving after the conclusion
 PASSED_ON = ("PATH", "LANG", "TZ")
+_APART = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _COVER = (
     'for d in $COVER_COUNT; do mount -t tmpfs -o ro,size=4k none "$1" || exit 125; shift; done; exec "$@"'
 )
@@ -154,9 +157,15 @@ def environment(order: Order, folder: Path, url: str) -> dict[str, str]:
     return passed | ours | {"CHAOSLAT_TIME_LIMIT_S": f"{order.time_limit_s:g}"}
 
 
+@cache
 def can_hide() -> bool:
-    """Whether a program can be given namespaces of its own."""
-    return os.geteuid() == 0 and all(map(shutil.which, ("unshare", "mount", "sh")))
+    """Whether a program can be given namespaces of its own: as root, where the kernel and a container let us."""
+    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "mount", "sh"))):
+        return False
+    tried = subprocess.run(
+        [*_APART, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False
+    )
+    return tried.returncode == 0
 
 
 def covered(argv: list[str], hide: tuple[Path, ...]) -> list[str]:
@@ -165,8 +174,7 @@ def covered(argv: list[str], hide: tuple[Path, ...]) -> list[str]:
         return argv
     there = [str(path.resolve()) for path in hide if path.is_dir()]
     script = _COVER.replace("$COVER_COUNT", " ".join(map(str, range(len(there)))))
-    own = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    return [*own, "sh", "-c", script, "sh", *there, *argv]
+    return [*_APART, "sh", "-c", script, "sh", *there, *argv]
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

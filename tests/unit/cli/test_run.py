@@ -181,3 +181,11 @@ def test_interruption_removes_the_system_and_exits_130(monkeypatch, doubles):
     assert result.exit_code == 130
     assert doubles[0].made[0].destroyed
     assert doubles[1].calls[-1] == "leave"
+
+
+def test_repeats_go_in_turns_and_the_report_is_written(tmp_path):
+    result = invoke("run", "fine", "wrong-a", "--repeat", "2", "--report", "r.html")
+    assert result.exit_code == 1
+    assert [line.split()[0] for line in ran(tmp_path)] == ["fine", "wrong-a"] * 2
+    assert len({line.split()[1] for line in ran(tmp_path)}) == 4
+    assert (tmp_path / "r.html").read_text().count('<article class="trial"') == 4

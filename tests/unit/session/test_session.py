@@ -201,3 +201,8 @@ def test_work_runs_where_the_system_lives(make):
     with make(run_trial=note) as made:
         made.trial(CPU)
         assert made.call(where) is loops[0]
+
+
+def test_a_trial_can_be_given_its_seed(make, tmp_path):
+    with make(seed=5) as made:
+        assert [made.trial(CPU, seed=99).seed, made.trial(CPU).seed] == [99, trial_seed(5, "cpu-limit", 1)]
