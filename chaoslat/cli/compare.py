@@ -55,7 +55,8 @@ def compare(
             _run_missing(found.unpaired, {found.a: a, found.b: b}, target, backend, show)
             again = find_recordings([*folders, target])
             found = asyncio.run(pair_up(again, a, b, show))
-    print_result(_data(found), _text(found, a, b), as_json=as_json)
+    again_with = f"chaoslat compare {a} {b} {' '.join(map(str, folders))} --live"
+    print_result(_data(found), _text(found, again_with), as_json=as_json)
     return exits.AS_EXPECTED if found.pairs else exits.INVALID
 
 
@@ -93,7 +94,7 @@ def _paired(found: PairedUp) -> Paired:
     return paired([(pair.a, pair.b) for pair in found.pairs])
 
 
-def _text(found: PairedUp, a: str, b: str) -> str:
+def _text(found: PairedUp, again_with: str) -> str:
     from chaoslat.report.score_rows import headline, matrix_table, paired_table
     from chaoslat.report.terminal import grid
     from chaoslat.score import score
@@ -107,7 +108,7 @@ def _text(found: PairedUp, a: str, b: str) -> str:
     left_out = f"\n{result.left_out} pairs with an invalid trial are left out" if result.left_out else ""
     table = paired_table(result, found.a, found.b)
     parts += [f"{table.title}: {_how(found)}\n{grid(table, width=width())}{left_out}", FORMULA]
-    return "\n\n".join([*parts, *_missing_text(found, a, b)])
+    return "\n\n".join([*parts, *_missing_text(found, again_with)])
 
 
 def _how(found: PairedUp) -> str:
@@ -117,15 +118,15 @@ def _how(found: PairedUp) -> str:
     return f"{one} pairs of one recording, {len(found.pairs) - one} of two recordings with one seed"
 
 
-def _missing_text(found: PairedUp, a: str, b: str) -> Iterable[str]:
+def _missing_text(found: PairedUp, again_with: str) -> Iterable[str]:
     if not found.unpaired:
         return
-    lines = [f"{len(found.unpaired)} trials are not in the comparison:"]
+    total = len(found.unpaired) + len(found.pairs)
+    lines = [f"{len(found.unpaired)} of {total} trials are not in the comparison:"]
     for each in found.unpaired:
         why = f": {each.why}" if each.why else ""
         lines.append(f"  {each.recording}: no answer for {' and '.join(each.lacks)}{why}")
-    folders = " ".join(sorted({str(Path(each.recording).parent) for each in found.unpaired}))
-    lines.append(f"run them with the same seeds: chaoslat compare {a} {b} {folders} --live")
+    lines.append(f"run them with the same seeds: {again_with}")
     yield "\n".join(lines)
 
 

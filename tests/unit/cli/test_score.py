@@ -149,7 +149,7 @@ def test_the_comparison_in_words():
 def test_what_a_recording_does_not_answer_is_said_with_the_way_out():
     result = invoke("compare", "ladder", "classic", RECORDED)
     assert result.exit_code == 4
-    assert "5 trials are not in the comparison" in result.stdout
+    assert "5 of 5 trials are not in the comparison" in result.stdout
     assert "no answer for classic: the recording holds no further answer to sleep" in result.stdout
     assert f"chaoslat compare ladder classic {RECORDED} --live" in result.stdout
 
