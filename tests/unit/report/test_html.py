@@ -249,7 +249,7 @@ def test_no_trial_makes_a_page_that_says_so():
 
 
 def test_nothing_that_was_recorded_becomes_markup(tmp_path):
-    evil = '"><script>alert(1)</script>{{ 7 * 7 }}'
+    evil = '"><script>alert(1)</script>{{ 7919 * 7919 }}'
     finding = Finding(evil, evil, Outcome.IMPLICATED, evil, evil, (Evidence(evil, 1.0, evil, evil),), (evil,))
     bad = verdict(evil, expect=(evil,), ruling=Ruling.MISATTRIBUTED, folder=str(tmp_path / "t"))
     bad = replace(bad, reason=evil, backend=evil, injected={evil: evil})
@@ -260,7 +260,7 @@ def test_nothing_that_was_recorded_becomes_markup(tmp_path):
     page = render(of_verdicts([bad]))
     assert "<script" not in page
     assert Balance(page).wrong == []
-    assert "49" not in page
+    assert "62710561" not in page
 
 
 def test_a_file_that_cannot_be_written_is_said_so(tmp_path):
