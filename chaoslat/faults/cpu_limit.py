@@ -14,6 +14,7 @@ from chaoslat.faults.base import Bench, FaultDef, Level, Params
 from chaoslat.faults.calibrate import search
 
 PERIOD_US = 100_000
+MILLICORE_US = PERIOD_US // 1000  # the grain of a limit in a pod's resources
 BAND = (0.12, 0.40)
 """Fraction over the SLO to aim at: past the classic symptom, on purpose. The app's CPU need moves by a fifth within
 minutes and the tail follows steeply (from 0.4 % to 40 % between use/limit 0.72 and 0.84, seen here), so a level at
@@ -73,7 +74,7 @@ async def _used_cores(bench: Bench, duration_s: float) -> float:
 
 
 async def _limit(saboteur: Saboteur, limit_cores: float) -> None:
-    wanted_us = max(int(limit_cores * PERIOD_US), MIN_QUOTA_US)
+    wanted_us = max(int(limit_cores * 1000) * MILLICORE_US, MIN_QUOTA_US)
     await saboteur.set_cpu_quota(wanted_us)
     got_us = await saboteur.cpu_quota_us()
     if got_us != wanted_us:

@@ -14,6 +14,7 @@ from chaoslat.backends.base import Progress
 from chaoslat.backends.kind import cluster, places, workloads
 from chaoslat.backends.kind.memory import fill_and_limit
 from chaoslat.backends.kind.places import Place
+from chaoslat.backends.kind.reach import until_it_answers
 from chaoslat.backends.kind.state import KUBECONFIG, NAMESPACE, KindLayout, KindState
 from chaoslat.backends.local import database, folder
 from chaoslat.backends.local.building import Cancelled
@@ -75,6 +76,7 @@ class Builder:
         for name in ("namespace", "database", "proxy"):
             workloads.put(kube, name, filled)
         pods = {"proxy": workloads.ready(kube, "proxy"), "database": workloads.ready(kube, "database")}
+        until_it_answers(f"http://127.0.0.1:{made.ports['toxiproxy']}/version")
         workloads.join(kube, made.ports["toxiproxy"])
         found = {name: self._place(made, name, pod) for name, pod in pods.items()}
         layout = _layout(base, found)
@@ -85,6 +87,8 @@ class Builder:
         self._say("starting the app")
         workloads.put(kube, "app", filled)
         pods["app"] = workloads.ready(kube, "app")
+        until_it_answers(f"http://127.0.0.1:{made.ports['app']}/healthz")
+        until_it_answers(f"http://127.0.0.1:{made.ports['admin']}/admin/pool")
         found["app"] = self._place(made, "app", pods["app"])
         address = workloads.service_address(kube, "proxy")
         prober_part = self._prober(base, found["app"].pid, address)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tenacity
-
+from chaoslat.backends.kind.reach import retrying
 from chaoslat.backends.kind.state import KindLayout
 from chaoslat.backends.local import database, memory
 from chaoslat.backends.local.parts import NotYet, Part
@@ -15,7 +14,6 @@ from chaoslat.ledger.owner import start_ticks
 from chaoslat.parts.mysql_seed import PROBE
 from chaoslat.probes.mysql import MysqlAddress, MysqlSession
 
-SETTLE_S = 20.0
 RECLAIM_S = 10.0
 CONTAINER = "mysql"
 
@@ -29,7 +27,7 @@ def fill_and_limit(kube: KubeClient, tree: CgroupTree, layout: KindLayout, pod: 
     database.wait_until_ready(server, layout)
     session = MysqlSession(MysqlAddress("127.0.0.1", port, PROBE.user, PROBE.password))
     try:
-        _reach(session)
+        retrying(SystemLost)(session.rows, "SELECT 1")
         database.scan(session)
         cost_bytes = memory.cgroup_cost_bytes(tree, layout)
         limit_bytes = memory.choose_limit_bytes(tree.memory(layout.db), cost_bytes)
@@ -41,27 +39,10 @@ def fill_and_limit(kube: KubeClient, tree: CgroupTree, layout: KindLayout, pod: 
     return cost_bytes
 
 
-def _reach(session: MysqlSession) -> None:
-    """Ask until the node's port leads to the pod: kube-proxy follows a second behind. Raises SystemLost."""
-    asking = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(SystemLost),
-        wait=tenacity.wait_fixed(0.2),
-        stop=tenacity.stop_after_delay(SETTLE_S),
-        reraise=True,
-    )
-    asking(session.rows, "SELECT 1")
-
-
 def _limit(kube: KubeClient, tree: CgroupTree, layout: KindLayout, pod: str, limit_bytes: int) -> None:
     resize(kube, pod, CONTAINER, memory=str(limit_bytes))
-    waiting = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(NotYet),
-        wait=tenacity.wait_fixed(0.1),
-        stop=tenacity.stop_after_delay(SETTLE_S),
-        reraise=True,
-    )
     try:
-        waiting(_limited, tree, layout, limit_bytes)
+        retrying(NotYet)(_limited, tree, layout, limit_bytes)
     except NotYet as last:
         raise SystemLost(
             "The memory limit was not resized in place", where=layout.db, why=str(last)

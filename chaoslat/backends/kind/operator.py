@@ -49,7 +49,7 @@ class KindOperator(LocalOperator):
         container = self._layout.app
         if path.strip("/") not in (container, container.rpartition("/")[0]):
             raise ChaoslatError(
-                "This limit is not set by the app's pod",
+                "Not a cgroup of this run's app",
                 where=path,
                 why=f"its cgroups are {container} and its parent",
             )
