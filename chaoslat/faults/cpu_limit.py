@@ -53,7 +53,9 @@ async def _calibrate(bench: Bench) -> None:
         await _limit(bench.saboteur, used_cores / hardness)
 
     # hardness = use / limit: at 0.3 a burst needs three times the mean, at 0.95 the queue hardly drains
-    await search(bench, at, first=0.76, lo=0.3, hi=0.97, band=BAND, window_s=WINDOW_S, name="use/limit")
+    await search(
+        bench, at, first=0.76, lo=0.3, hi=0.97, band=BAND, window_s=WINDOW_S, looks=2, name="use/limit"
+    )
 
 
 async def _steady_use(bench: Bench, looks: int = 4) -> float:

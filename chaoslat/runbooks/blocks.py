@@ -76,7 +76,16 @@ class Run:
     slo_ms: float
     block_s: float
     blocks: list[Block] = field(default_factory=list)
-    settle_s: float = 0.0  # the longest that issuing the settings has taken: part of every head
+    settles_s: list[float] = field(
+        default_factory=list
+    )  # what each change of the settings took to be in force
+    waited_s: float = 0.0  # for settings to be in force, in all
+    settings: dict[str, bool] = field(default_factory=dict)  # as issued last
+
+    @property
+    def settle_s(self) -> float:
+        """What a change typically takes; a block without one waits as long."""
+        return float(np.median(self.settles_s)) if self.settles_s else 0.0
 
     def seen_with(self, settings: dict[str, bool]) -> list[Requests]:
         """The requests of the sound blocks that had exactly these settings."""
@@ -113,7 +122,7 @@ async def compare(case: Case, levers: tuple[Lever, ...], least_tail: float = LEA
     comparison = Comparison(
         tuple(lever.factor for lever in levers), passive, case.slo_ms, case.rng, least_tail=least_tail
     )
-    run = Run(comparison, levers, case.slo_ms, block_s)
+    run = Run(comparison, levers, case.slo_ms, block_s, settings={lever.factor: False for lever in levers})
     for lever in levers:
         case.intervene(f"randomised blocks: {lever.what}")
     await _run_blocks(case, run)
@@ -122,10 +131,15 @@ async def compare(case: Case, levers: tuple[Lever, ...], least_tail: float = LEA
     return run
 
 
+def _spent_s(case: Case, run: Run, started_s: float) -> float:
+    """The time of the comparison without what was waited for changes: slow ones must not cost it its blocks."""
+    return case.operator.now_s() - started_s - run.waited_s
+
+
 async def _run_blocks(case: Case, run: Run) -> None:
     started_s = case.operator.now_s()
     pending: Span | None = None
-    while not run.comparison.finished(case.operator.now_s() - started_s):
+    while not run.comparison.finished(_spent_s(case, run, started_s)):
         pending = await _one_block(case, run, pending, started_s)
     if pending is not None:
         await case.operator.sleep(GRACE_S)
@@ -143,7 +157,7 @@ async def _one_block(case: Case, run: Run, before: Span | None, started_s: float
     counted = _Counted(operator.now_s(), await operator.app_cpu())  # the period of the switch is over
     if before is not None:
         await _judge(case, run, before, started_s)
-        if run.comparison.finished(operator.now_s() - started_s):
+        if run.comparison.finished(_spent_s(case, run, started_s)):
             return None
     await operator.sleep(max(switch_s + LEAST_HEAD_S + run.block_s - operator.now_s(), 0.0))
     start_s = await _quiet_from(case, switch_s)
@@ -152,17 +166,21 @@ async def _one_block(case: Case, run: Run, before: Span | None, started_s: float
 
 
 async def _switch(case: Case, run: Run, settings: dict[str, bool]) -> float:
-    """Issue the settings; when they are in force: as late after the order in every block, changed or not.
+    """Issue the settings; when they are in force: about as late after the order in every block, changed or not.
 
     An intervention returns when it reads back. What that takes is measured (a file: nothing; a cluster: most of a
-    second), and the longest so far is waited for at each block, or the heads would tell the settings apart.
+    second), and waited for where nothing changed too, or the heads would tell the settings apart.
     """
     ordered_s = case.operator.now_s()
     for lever in run.levers:
         await lever.issue(settings[lever.factor])
-    run.settle_s = max(run.settle_s, case.operator.now_s() - ordered_s)
-    await case.operator.sleep(max(ordered_s + run.settle_s - case.operator.now_s(), 0.0))
-    return ordered_s + run.settle_s
+    took_s = case.operator.now_s() - ordered_s
+    if settings != run.settings:
+        run.settles_s.append(took_s)
+    head_s = max(took_s, run.settle_s)
+    await case.operator.sleep(head_s - took_s)
+    run.settings, run.waited_s = settings, run.waited_s + head_s
+    return ordered_s + head_s
 
 
 async def _quiet_from(case: Case, switch_s: float) -> float:
@@ -192,7 +210,7 @@ async def _judge(case: Case, run: Run, span: Span, started_s: float) -> None:
     seen = await case.operator.requests(span.start_s, span.end_s)
     void = len(seen) > 0 and float(np.quantile(seen.lag_ms, 0.99)) > VOID_LAG_MS
     block = Block(span, seen, void)
-    run.comparison.add(span.settings, seen.latency_ms, case.operator.now_s() - started_s, void=void)
+    run.comparison.add(span.settings, seen.latency_ms, _spent_s(case, run, started_s), void=void)
     run.blocks.append(block)
     case.note("block", _block_note(block, run.settle_s))
 
