@@ -1,4 +1,4 @@
-"""Real: the owner of an engine is killed while a node runs; a reaper clears up, and no later engine revives the node."""
+"""Real: an engine's owner is killed while a node runs; a reaper clears up, and no later engine revives the node."""
 
 from __future__ import annotations
 
