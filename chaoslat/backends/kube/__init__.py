@@ -1,0 +1,1 @@
+"""What an on-call engineer sees of an app in any cluster, through its API alone."""
