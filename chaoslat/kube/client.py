@@ -13,6 +13,7 @@ import urllib3
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config.config_exception import ConfigException
+from yaml import YAMLError  # type: ignore[import-untyped]
 
 from chaoslat.errors import EnvironmentMissing, SystemLost
 
@@ -33,7 +34,7 @@ class KubeClient:
         """The generic client. Raises EnvironmentMissing when the kubeconfig cannot be used."""
         try:
             made = config.new_client_from_config(str(self.kubeconfig), self.context)  # type: ignore[no-untyped-call]
-        except (ConfigException, OSError) as error:
+        except (ConfigException, YAMLError, OSError) as error:
             raise EnvironmentMissing(
                 "The kubeconfig cannot be used", where=str(self.kubeconfig), why=str(error)
             ) from error
