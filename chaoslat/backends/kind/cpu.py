@@ -14,6 +14,7 @@ from chaoslat.cgroup.base import CgroupTree
 from chaoslat.errors import SystemLost
 from chaoslat.kube import resize
 from chaoslat.kube.client import KubeClient
+from chaoslat.kube.remedy import pending
 
 SETTLE_S = 10.0
 POLL_S = 0.02
@@ -89,6 +90,13 @@ class AppCpu:
         found = self._promises.argument(self._target, "quota_us")
         return int(str(found)) if found is not None else 0
 
+    def _pending(self) -> str:
+        """What the cluster says of a resize that it took and has not done."""
+        try:
+            return pending(self._kube.call(self._kube.core.read_namespaced_pod, self._pod, NAMESPACE)) or ""
+        except SystemLost as error:
+            return str(error)
+
     def _in_force(self, quota_us: int) -> bool:
         """In the container's cgroup and in the pod's: either alone throttles."""
         container = self._state.layout.app
@@ -103,6 +111,6 @@ class AppCpu:
                 raise SystemLost(
                     f"The CPU limit was not resized in place within {SETTLE_S:.0f} s",
                     where=self._pod,
-                    why=f"quota {self.quota_us} us, wanted {quota_us} us",
+                    why=f"quota {self.quota_us} us, wanted {quota_us} us. {self._pending()}".strip(),
                 )
             time.sleep(POLL_S)
