@@ -177,6 +177,22 @@ def parts() -> Iterator[Check]:
             yield Check(answer.name, Status.OK, f"{answer.version} ({answer.path})")
 
 
+def cluster() -> Iterator[Check]:
+    """What the kind backend needs beyond that: the programs of a container engine, and the images of a cluster."""
+    from chaoslat import nodeimage
+    from chaoslat.engine.packages import missing
+    from chaoslat.engine.run import INSTALL
+
+    absent = ", ".join(missing())
+    status = Status.WARN if absent else Status.OK
+    yield Check("container engine", status, f"not installed: {absent}" if absent else "installed", INSTALL)
+    store = nodeimage.store()
+    unbuilt = [name for name, one in nodeimage.catalogue().items() if not one.ready(store)]
+    status = Status.WARN if unbuilt else Status.OK
+    found = f"not built: {', '.join(unbuilt)}" if unbuilt else f"built ({store})"
+    yield Check("cluster images", status, f"{found}; backend kind", "make node-image")
+
+
 def leftovers() -> Iterator[Check]:
     """Runs that are going on, are kept, or have died without an undo."""
     from chaoslat.ledger.leftovers import leftovers as strays
@@ -207,5 +223,6 @@ CHECKS: dict[str, Callable[[], Iterator[Check]]] = {
     "storage": storage,
     "CPU": cpu,
     "parts": parts,
+    "cluster": cluster,
     "leftovers": leftovers,
 }

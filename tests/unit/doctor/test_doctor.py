@@ -80,3 +80,25 @@ def test_the_sentence_over_all():
     assert doctor.verdict([fine]) == "the local backend can run here"
     assert doctor.verdict([fine, poor]) == "the local backend can run here; mind noise"
     assert doctor.verdict([fine, poor, bad]) == "the local backend cannot run here: tmpfs missing"
+
+
+class DoubleOfAnArtefact:
+    def __init__(self, built):
+        self.ready = lambda store: built
+
+
+@pytest.mark.parametrize(
+    ("absent", "built", "statuses"),
+    [
+        ({}, True, [Status.OK, Status.OK]),
+        ({"dockerd": "docker.io"}, True, [Status.WARN, Status.OK]),
+        ({}, False, [Status.OK, Status.WARN]),
+    ],
+)
+def test_without_a_cluster_the_local_backend_still_runs(monkeypatch, absent, built, statuses):
+    monkeypatch.setattr("chaoslat.engine.packages.missing", lambda: absent)
+    monkeypatch.setattr("chaoslat.nodeimage.catalogue", lambda: {"node": DoubleOfAnArtefact(built)})
+    checks = list(doctor.cluster())
+    assert [check.status for check in checks] == statuses
+    assert all(check.fix for check in checks)
+    assert doctor.verdict(checks).startswith("the local backend can run here")
