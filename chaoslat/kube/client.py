@@ -32,14 +32,15 @@ class KubeClient:
     @cached_property
     def api(self) -> Any:
         """The generic client. Raises EnvironmentMissing when the kubeconfig cannot be used."""
+        found = client.Configuration()
+        found.retries = False  # a lost server is told at once; who waits, waits by a deadline
         try:
-            made = config.new_client_from_config(str(self.kubeconfig), self.context)  # type: ignore[no-untyped-call]
+            config.load_kube_config(str(self.kubeconfig), self.context, client_configuration=found)  # type: ignore[no-untyped-call]
         except (ConfigException, YAMLError, OSError) as error:
             raise EnvironmentMissing(
                 "The kubeconfig cannot be used", where=str(self.kubeconfig), why=str(error)
             ) from error
-        made.configuration.retries = False  # a lost server is told at once; who waits, waits by a deadline
-        return made
+        return client.ApiClient(found)
 
     @cached_property
     def core(self) -> Any:

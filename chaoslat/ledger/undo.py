@@ -80,9 +80,26 @@ def _netns(entry: Entry) -> None:
 
 
 def _link(entry: Entry) -> None:
+    """Remove an interface, and those plugged into it where it is a bridge.
+
+    Of a container that was killed, the kernel keeps the interfaces until the last of its connections has timed out.
+    """
     name = _own_name(entry)
-    if os.path.lexists(f"/sys/class/net/{name}"):
-        _command("ip", "link", "delete", name)
+    ports = Path("/sys/class/net", name, "brif")
+    for port in os.listdir(ports) if ports.is_dir() else ():
+        _delete_link(port)
+    _delete_link(name)
+
+
+def _delete_link(name: str) -> None:
+    """One that is gone, or goes meanwhile, is fine."""
+    where = f"/sys/class/net/{name}"
+    try:
+        if os.path.lexists(where):
+            _command("ip", "link", "delete", name)
+    except subprocess.CalledProcessError:
+        if os.path.lexists(where):
+            raise
 
 
 def _mount(entry: Entry) -> None:

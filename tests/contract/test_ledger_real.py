@@ -251,6 +251,24 @@ class TestKernelObjects:
                 leftovers.remove_leftover(one)
         assert traces(run_id, folder) == []
 
+    def test_a_bridge_goes_with_what_is_plugged_into_it(self) -> None:
+        """Also where the other end is in a namespace that the kernel, or somebody, keeps for a while."""
+        run_id = new_run_id()
+        name, bridge, port = scoped(run_id), link_name(run_id, "b"), link_name(run_id, "p")
+        peer = ["peer", "name", "eth0", "netns", name]
+        try:
+            for command in (
+                ["ip", "netns", "add", name],
+                ["ip", "link", "add", bridge, "type", "bridge"],
+                ["ip", "link", "add", port, "master", bridge, "type", "veth", *peer],
+            ):
+                subprocess.run(command, check=True)
+            undo(Entry(1, "link", {"name": bridge}, run_id))
+            undo(Entry(1, "link", {"name": bridge}, run_id))
+            assert not any(Path("/sys/class/net", link).exists() for link in (bridge, port))
+        finally:
+            undo(Entry(2, "netns", {"name": name}, run_id))
+
     def test_a_folder_with_a_strangers_mount_inside_is_not_removed(self, tmp_path: Path) -> None:
         run_id = new_run_id()
         folder, precious = tmp_path / scoped(run_id), tmp_path / "precious"
