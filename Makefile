@@ -20,7 +20,7 @@ STEP := scripts/step.sh
 PYTEST := .venv/bin/pytest
 
 .NOTPARALLEL:
-.PHONY: help setup lint node-test unit test chaos node-image kind lock clean clean-parts
+.PHONY: help setup lint node-test unit test chaos node-image kind kind-test lock clean clean-parts
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,10 @@ node-image: setup ## Build node and workload images for kind from package regist
 
 kind: node-image ## The same as `chaos`, on a kind cluster that the run makes and removes
 	@$(STEP) --last "kind" $(AS_ROOT) .venv/bin/chaoslat run --backend kind $(EXPERIMENTS)
+
+kind-test: node-image ## The chaos tests on kind: the contract of backends, pods that die, kills, and the experiments
+	@CHAOSLAT_PRIVILEGED=1 CHAOSLAT_KIND=1 $(STEP) "contract and chaos tests on kind" $(AS_ROOT) $(PYTEST) -m chaos -k "kind" tests $(PYTEST_ARGS)
+	@$(STEP) --last "experiments on kind" $(AS_ROOT) $(PYTEST) -m chaos experiments --chaos-backend=kind $(PYTEST_ARGS)
 
 lock: ## Write requirements.lock anew from pyproject.toml
 	@$(STEP) "requirements.lock" scripts/lock.sh

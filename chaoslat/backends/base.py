@@ -147,6 +147,56 @@ class Saboteur(Protocol):
         ...
 
 
+@runtime_checkable
+class Decoys(Protocol):
+    """What only a decoy may do, on a backend that can; `decoys_of` finds it. The rules are those of a saboteur.
+
+    `place`: `app`, `database` (the server's cgroup) or `pods` (the parent of all pods). Every `restore` and `stop`
+    may be called twice, or without a change.
+    """
+
+    async def quota_us(self, place: str) -> int | None: ...
+    async def usage_s(self, place: str) -> float:
+        """CPU used by that cgroup and all below it since its creation."""
+        ...
+
+    async def set_quota(self, place: str, quota_us: int | None) -> None: ...
+    async def restore_quota(self, place: str) -> None: ...
+
+    async def burners(self) -> int:
+        """CPU burners that are alive."""
+        ...
+
+    async def start_burners(self, count: int, *, beside_app: bool, nice: int, on_s: float, off_s: float) -> None:
+        """Processes that compute for `on_s`, then rest for `off_s`: as a pod of their own, or in the app's cgroup."""
+        ...
+
+    async def stop_burners(self) -> None: ...
+
+    async def statement_delay_ms(self) -> float:
+        """What the server waits in the app's statement on customers, as its schema says; 0 at rest."""
+        ...
+
+    async def set_statement_delay(self, delay_ms: float) -> None: ...
+    async def restore_statement(self) -> None: ...
+
+    async def lock_holders(self) -> int:
+        """Sessions of ours that lock a table in turns."""
+        ...
+
+    async def start_lock(self, held_ms: float, free_ms: float) -> None:
+        """Another session locks the table of customers for `held_ms`, frees it for `free_ms`, and so on."""
+        ...
+
+    async def stop_lock(self) -> None: ...
+
+
+def decoys_of(saboteur: object) -> Decoys | None:
+    """A saboteur's means for decoys, its attribute `decoys`; None on a backend that has none."""
+    found = getattr(saboteur, "decoys", None)
+    return found if isinstance(found, Decoys) else None
+
+
 @dataclass(frozen=True, slots=True)
 class SystemInfo:
     """What `chaoslat status --json` shows."""

@@ -25,7 +25,7 @@ from chaoslat.backends.local.proxy import Toxiproxy
 from chaoslat.cgroup.base import CgroupTree
 from chaoslat.cgroup.realtime import allow_realtime
 from chaoslat.kube.client import KubeClient
-from chaoslat.ledger import Ledger, run_folder
+from chaoslat.ledger import Ledger, run_folder, scoped
 from chaoslat.ledger.marks import mark_tree
 from chaoslat.ledger.owner import start_ticks
 from chaoslat.probes import prober
@@ -67,8 +67,7 @@ class Builder:
     def _promise(self, layout: Layout) -> None:
         self.ledger.promise("tree", path=str(layout.folder))
         self.ledger.promise("mount", path=str(layout.volumes))
-        for path in (layout.load, layout.probe):
-            self.ledger.promise("cgroup", paths=list(self.tree.directories(path)))
+        self.ledger.promise("cgroup", paths=list(self.tree.directories(scoped(self.ledger.run_id))))
 
     def _system(self, base: KindLayout, made: cluster.Cluster, kube: KubeClient) -> KindState:
         filled = workloads.values(self.ledger.run_id, made)

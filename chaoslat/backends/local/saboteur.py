@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from chaoslat.backends.local import database, memory, proxy_part
+from chaoslat.backends.local.decoys import LocalDecoys
 from chaoslat.backends.local.operator import promise_pool_size
 from chaoslat.backends.local.promises import Promises
 from chaoslat.backends.local.proxy import LATENCY, Toxiproxy
@@ -28,6 +29,7 @@ class LocalSaboteur:
         self._tree, self._session, self._promises = tree, session, promises
         self._app = state.app
         self._toxiproxy = Toxiproxy(state.ports["toxiproxy"])
+        self.decoys = LocalDecoys(state.layout, tree, promises)
 
     # CPU quota
     async def cpu_quota_us(self) -> int | None:
@@ -119,6 +121,7 @@ class LocalSaboteur:
             "pool size": str(await self.pool_size()),
             "toxics": repr(sorted(toxics.items())),
             "leaked cgroups": str(await self.leaked_cgroups()),
+            **await self.decoys.snapshot(),
         }
 
     def _cgroup_settings(self) -> dict[str, str]:

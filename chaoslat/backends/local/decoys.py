@@ -1,0 +1,114 @@
+"""What only a decoy may do to a local system. Each change is promised in the ledger before it is made."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from chaoslat.backends.local import burner, lock_holder
+from chaoslat.backends.local.helpers import Helpers
+from chaoslat.backends.local.layout import Layout
+from chaoslat.backends.local.promises import Promises
+from chaoslat.backends.local.slow_view import TABLE, SlowView
+from chaoslat.cgroup.base import CgroupTree
+from chaoslat.errors import ChaoslatError
+from chaoslat.parts.mysql_seed import DATABASE
+
+
+class LocalDecoys:
+    """Implements `chaoslat.backends.base.Decoys`."""
+
+    def __init__(self, layout: Layout, tree: CgroupTree, promises: Promises) -> None:
+        self._layout, self._tree, self._promises = layout, tree, promises
+        self._burners = Helpers("burners", Path(burner.__file__), layout.log("burner"), promises)
+        self._holders = Helpers("lock holders", Path(lock_holder.__file__), layout.log("lock"), promises)
+        self._view = SlowView(layout.db_socket, promises)
+
+    # CPU quotas
+    async def quota_us(self, place: str) -> int | None:
+        return (await asyncio.to_thread(self._tree.cpu, self._path(place))).quota_us
+
+    async def usage_s(self, place: str) -> float:
+        return (await asyncio.to_thread(self._tree.cpu, self._path(place))).usage_s
+
+    async def set_quota(self, place: str, quota_us: int | None) -> None:
+        await asyncio.to_thread(self._set_quota, place, quota_us)
+
+    def _set_quota(self, place: str, quota_us: int | None) -> None:
+        path = self._path(place)
+        file, content = self._tree.cpu_quota_file(path)
+        self._promises.keep(_quota(place), "file", path=file, content=content)
+        self._tree.set_cpu_quota(path, quota_us)
+
+    async def restore_quota(self, place: str) -> None:
+        await asyncio.to_thread(self._promises.fulfil, _quota(place))
+
+    def _path(self, place: str) -> str:
+        layout = self._layout
+        paths = {"app": layout.app, "database": layout.mysqld, "pods": layout.kubepods}
+        if place not in paths:
+            raise ChaoslatError(f"No cgroup is called {place!r}", fix=f"known: {', '.join(paths)}")
+        return paths[place]
+
+    # CPU burners
+    async def burners(self) -> int:
+        return await asyncio.to_thread(self._burners.alive)
+
+    async def start_burners(self, count: int, *, beside_app: bool, nice: int, on_s: float, off_s: float) -> None:
+        path = self._layout.app if beside_app else self._neighbour
+        await asyncio.to_thread(self._start_burners, count, path, (str(nice), str(on_s), str(off_s)))
+
+    def _start_burners(self, count: int, path: str, args: tuple[str, ...]) -> None:
+        self._burners.stop()
+        if path == self._neighbour:
+            directories = list(self._tree.directories(path))
+            self._promises.keep(_NEIGHBOUR, "cgroup", paths=directories)  # type: ignore[arg-type]
+            self._tree.create(path)
+        self._burners.start(count, self._tree.launcher(path), args)
+
+    async def stop_burners(self) -> None:
+        await asyncio.to_thread(self._stop_burners)
+
+    def _stop_burners(self) -> None:
+        self._burners.stop()
+        self._promises.fulfil(_NEIGHBOUR)
+
+    @property
+    def _neighbour(self) -> str:
+        """Named like any other pod, with a mark of the run so that its undo is sure to be ours."""
+        return f"{self._layout.kubepods}/{self._layout.cgroup}-batch"
+
+    # the database
+    async def statement_delay_ms(self) -> float:
+        return await asyncio.to_thread(self._view.delay_ms)
+
+    async def set_statement_delay(self, delay_ms: float) -> None:
+        await asyncio.to_thread(self._view.set, delay_ms)
+
+    async def restore_statement(self) -> None:
+        await asyncio.to_thread(self._view.restore)
+
+    async def lock_holders(self) -> int:
+        return await asyncio.to_thread(self._holders.alive)
+
+    async def start_lock(self, held_ms: float, free_ms: float) -> None:
+        args = (str(self._layout.db_socket), DATABASE, TABLE, str(held_ms / 1000), str(free_ms / 1000))
+        await asyncio.to_thread(self._holders.start, 1, self._tree.launcher(self._layout.probe), args)
+
+    async def stop_lock(self) -> None:
+        await asyncio.to_thread(self._holders.stop)
+
+    # all of it; the quotas are among the saboteur's
+    async def snapshot(self) -> dict[str, str]:
+        return {
+            "burners": str(await self.burners()),
+            "lock holders": str(await self.lock_holders()),
+            "statement delay": f"{await self.statement_delay_ms():g} ms",
+        }
+
+
+_NEIGHBOUR = "neighbour's cgroup"
+
+
+def _quota(place: str) -> str:
+    return "app's cpu quota" if place == "app" else f"{place}: cpu quota"

@@ -1,0 +1,64 @@
+"""A slow statement: the app's table of customers becomes a view that makes the server wait, and a table again.
+
+As when a migration puts a view with an expensive part in a table's place: the app's statement stays what it was, to
+the letter, and so does its digest. Both ways are one atomic RENAME, so that no statement of the app fails.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pymysql
+
+from chaoslat.backends.local.promises import Promises
+from chaoslat.parts.mysql_seed import DATABASE
+
+TABLE, KEPT, COPY, VIEW = "customers", "customers_table", "customers_rows", "customers_view"
+_TARGET = "view in a table's place"
+_BACK = (
+    (KEPT, f"RENAME TABLE {TABLE} TO {VIEW}, {KEPT} TO {TABLE}"),
+    (VIEW, f"DROP VIEW {VIEW}"),
+    (COPY, f"DROP TABLE {COPY}"),
+)
+_SLEEP = re.compile(r"sleep\(([0-9.]+)\)", re.IGNORECASE)
+
+
+class SlowView:
+    """The schema of one run's database; `socket` is its administrator's way in."""
+
+    def __init__(self, socket: Path, promises: Promises) -> None:
+        self._socket, self._promises = socket, promises
+
+    def delay_ms(self) -> float:
+        """What the view waits, as the schema says; 0 where there is a table."""
+        rows = self._run(
+            "SELECT view_definition FROM information_schema.views WHERE table_schema = %s AND table_name = %s",
+            (DATABASE, TABLE),
+        )
+        found = _SLEEP.search(str(rows[0][0])) if rows else None
+        return float(found[1]) * 1000 if found else 0.0
+
+    def set(self, delay_ms: float) -> None:
+        """A view that waits `delay_ms`, in place of the table or of the view there."""
+        self.restore()
+        steps = [list(pair) for pair in _BACK]
+        self._promises.keep(_TARGET, "mysql", socket=str(self._socket), database=DATABASE, steps=steps)  # type: ignore[arg-type]
+        self._run(f"CREATE TABLE {COPY} LIKE {TABLE}")
+        self._run(f"INSERT INTO {COPY} SELECT * FROM {TABLE}")
+        wait = f"(SELECT SLEEP({delay_ms / 1000:.4f}) AS s)"
+        self._run(f"CREATE SQL SECURITY INVOKER VIEW {VIEW} AS SELECT c.* FROM {COPY} c JOIN {wait} AS waited")
+        self._run(f"RENAME TABLE {TABLE} TO {KEPT}, {VIEW} TO {TABLE}")
+
+    def restore(self) -> None:
+        self._promises.fulfil(_TARGET)
+
+    def _run(self, sql: str, args: tuple[object, ...] | None = None) -> tuple[tuple[Any, ...], ...]:
+        connection = pymysql.connect(
+            unix_socket=str(self._socket), user="root", database=DATABASE, autocommit=True, read_timeout=20
+        )
+        with closing(connection), connection.cursor() as cursor:
+            cursor.execute(sql, args)
+            return tuple(cursor.fetchall())
