@@ -21,8 +21,8 @@ def images_are_built():
 
 
 NEEDS_KIND = pytest.mark.skipif(
-    os.environ.get("CHAOSLAT_KIND") == "0" or not images_are_built(),
-    reason="the images of a cluster are not built (make node-image), or CHAOSLAT_KIND=0",
+    os.environ.get("CHAOSLAT_KIND") != "1" or not images_are_built(),
+    reason="makes clusters: run with CHAOSLAT_KIND=1 when the images are built (make kind-test)",
 )
 
 
