@@ -167,7 +167,9 @@ class Decoys(Protocol):
         """CPU burners that are alive."""
         ...
 
-    async def start_burners(self, count: int, *, beside_app: bool, nice: int, on_s: float, off_s: float) -> None:
+    async def start_burners(
+        self, count: int, *, beside_app: bool, nice: int, on_s: float, off_s: float
+    ) -> None:
         """Processes that compute for `on_s`, then rest for `off_s`: as a pod of their own, or in the app's cgroup."""
         ...
 

@@ -6,12 +6,34 @@ import difflib
 from importlib.metadata import entry_points
 
 from chaoslat.errors import UsageError
-from chaoslat.faults import cgroup_leak, cpu_limit, network_latency, pool_size
+from chaoslat.faults import (
+    cgroup_leak,
+    cpu_limit,
+    cpu_neighbour,
+    database_cpu,
+    harmless_throttling,
+    network_latency,
+    parent_quota,
+    pool_size,
+    slow_statement,
+    table_lock,
+)
 from chaoslat.faults.base import Fault
 
 __all__ = ["FAULTS", "Fault", "catalogue", "get"]
 
-FAULTS: tuple[Fault, ...] = (cpu_limit.FAULT, pool_size.FAULT, network_latency.FAULT, cgroup_leak.FAULT)
+FAULTS: tuple[Fault, ...] = (
+    cpu_limit.FAULT,
+    pool_size.FAULT,
+    network_latency.FAULT,
+    cgroup_leak.FAULT,
+    database_cpu.FAULT,
+    slow_statement.FAULT,
+    table_lock.FAULT,
+    parent_quota.FAULT,
+    harmless_throttling.FAULT,
+    cpu_neighbour.FAULT,
+)
 
 
 def catalogue() -> dict[str, Fault]:

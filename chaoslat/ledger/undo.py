@@ -146,6 +146,13 @@ def _kube(entry: Entry) -> None:
     undo_kube.kube(entry)
 
 
+def _mysql(entry: Entry) -> None:
+    """Change the schema of a run's own database back; the server may be gone."""
+    from chaoslat.ledger import undo_mysql
+
+    undo_mysql.mysql(entry, _own_path(entry, str(entry.args["socket"])))
+
+
 def _process(entry: Entry) -> None:
     """Kill one process, unless its number belongs to another by now."""
     kill(int(str(entry.args["pid"])), int(str(entry.args["start_ticks"])))
@@ -161,6 +168,7 @@ UNDO: Mapping[str, Undo] = {
     "kube": _kube,
     "link": _link,
     "mount": _mount,
+    "mysql": _mysql,
     "netns": _netns,
     "process": _process,
     "tree": _tree,

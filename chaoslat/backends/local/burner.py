@@ -1,4 +1,4 @@
-"""A process that burns one core in turns: `burner.py NICE ON_S OFF_S`. Starts when it reads a line, ends without one."""
+"""Burns one core in turns: `burner.py NICE ON_S OFF_S`. Starts when it reads a line, ends without one."""
 
 from __future__ import annotations
 

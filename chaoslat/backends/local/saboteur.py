@@ -29,7 +29,8 @@ class LocalSaboteur:
         self._tree, self._session, self._promises = tree, session, promises
         self._app = state.app
         self._toxiproxy = Toxiproxy(state.ports["toxiproxy"])
-        self.decoys = LocalDecoys(state.layout, tree, promises)
+        # A backend that is made of this one's parts elsewhere has none of them.
+        self.decoys = LocalDecoys(state.layout, tree, promises) if state.backend == "local" else None
 
     # CPU quota
     async def cpu_quota_us(self) -> int | None:
@@ -121,7 +122,7 @@ class LocalSaboteur:
             "pool size": str(await self.pool_size()),
             "toxics": repr(sorted(toxics.items())),
             "leaked cgroups": str(await self.leaked_cgroups()),
-            **await self.decoys.snapshot(),
+            **(await self.decoys.snapshot() if self.decoys else {}),
         }
 
     def _cgroup_settings(self) -> dict[str, str]:

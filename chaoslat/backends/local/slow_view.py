@@ -49,7 +49,9 @@ class SlowView:
         self._run(f"CREATE TABLE {COPY} LIKE {TABLE}")
         self._run(f"INSERT INTO {COPY} SELECT * FROM {TABLE}")
         wait = f"(SELECT SLEEP({delay_ms / 1000:.4f}) AS s)"
-        self._run(f"CREATE SQL SECURITY INVOKER VIEW {VIEW} AS SELECT c.* FROM {COPY} c JOIN {wait} AS waited")
+        self._run(
+            f"CREATE SQL SECURITY INVOKER VIEW {VIEW} AS SELECT c.* FROM {COPY} c JOIN {wait} AS waited"
+        )
         self._run(f"RENAME TABLE {TABLE} TO {KEPT}, {VIEW} TO {TABLE}")
 
     def restore(self) -> None:

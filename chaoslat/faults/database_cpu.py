@@ -1,0 +1,37 @@
+"""`database-cpu`: a CFS quota on the database's cgroup.
+
+The server is stalled in the middle of statements, and the kernel of the app sees late acknowledgements: srtt rises,
+as if the network were slow. The app itself is never throttled.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from chaoslat.backends.base import Saboteur
+from chaoslat.faults import decoy
+from chaoslat.faults.base import Bench, FaultDef, Level, Params
+
+
+class DatabaseCpuParams(Params):
+    """`limit_cores`: the limit of the database; absent: calibrated."""
+
+    limit_cores: float | None = Field(default=None, gt=0, le=1024)
+
+
+async def inject(bench: Bench, params: DatabaseCpuParams) -> Level:
+    return await decoy.limit(bench, "database", params.limit_cores)
+
+
+async def undo(saboteur: Saboteur) -> None:
+    await decoy.restore(saboteur, "database")
+
+
+FAULT = FaultDef(
+    name="database-cpu",
+    cause="database",
+    doc="CFS quota on the database's cgroup, so tight that it throttles",
+    params=DatabaseCpuParams,
+    inject=inject,
+    undo=undo,
+)
