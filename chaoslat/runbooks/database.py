@@ -14,6 +14,8 @@ from chaoslat.runbooks.base import Case, StepDef, StepParams
 from chaoslat.runbooks.budget import relief, server_part_ms
 from chaoslat.runbooks.window import Window
 
+THROTTLED = 0.1  # of the periods
+
 
 class DatabaseParams(StepParams):
     """`implicates`, `clears`: share of the tail in the database; `server_share`: of query time, seen by the server."""
@@ -59,7 +61,9 @@ def slowest(window: Window) -> StatementStats | None:
 
 
 def _kind(window: Window) -> str:
-    """Row lock, costly, or waiting: by what the slowest statement's time is made of (facts of the report)."""
+    """Throttled, locked out, costly, or waiting: by the database's counters and the slowest statement's time."""
+    if throttled := _throttled(window):
+        return throttled
     worst = slowest(window)
     if worst is None or not worst.wait_ms:
         return ""
@@ -70,6 +74,17 @@ def _kind(window: Window) -> str:
     elif worst.cpu_ms > 0.6 * worst.wait_ms:
         what = "it computes"
     return f"The slowest takes {mean_ms:.1f} ms on average, and {what}: {worst.digest_text[:80]}"
+
+
+def _throttled(window: Window) -> str:
+    """The cgroup whose quota stalls the database; empty when none does in a tenth of its periods."""
+    worst = max(window.db.cpu, key=lambda c: c.throttled_periods, default=None)
+    if worst is None or worst.throttled_periods <= THROTTLED * max(worst.periods, 1):
+        return ""
+    return (
+        f"The database is throttled: {worst.path} (limit {worst.limit_cores or 0:.2f} cores) in "
+        f"{worst.throttled_periods} of {worst.periods} periods"
+    )
 
 
 def _figures(window: Window, share: float) -> tuple[Evidence, ...]:
