@@ -12,7 +12,7 @@ from chaoslat.engine.docker import reachable
 from chaoslat.ledger import scoped
 from tests.chaos.leftovers import processes
 
-IMAGES = ("node", "app", "mysql", "toxiproxy")
+IMAGES = ("node", "app", "mysql", "toxiproxy", "tools")
 
 
 def images_are_built():
