@@ -32,6 +32,7 @@ CAUSES: tuple[Cause, ...] = (
     "database",
     "node-memory-cgroups",
     "app-event-loop",
+    "node-cpu-contention",
     "load",
 )
 """Causes that a runbook of ours may conclude; the causes of installed faults are allowed as well."""

@@ -13,6 +13,7 @@ from chaoslat.runbooks import (
     database,
     memory_cgroups,
     network_path,
+    node_cpu_contention,
     pool_wait,
     symptom,
 )
@@ -39,6 +40,7 @@ STEPS: tuple[Step, ...] = (
     pool_wait.STEP,
     network_path.STEP,
     memory_cgroups.STEP,
+    node_cpu_contention.STEP,
     database.STEP,
     classic.CPU,
     classic.POOL,
