@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import pymysql
 
 from chaoslat.ledger.ledger import Entry
 
-NO_SERVER = (2002, 2003, 2006, 2013)  # gone, and its data with it
 DEADLINE_S = 20
 
 
-def mysql(entry: Entry, socket: str) -> None:
+def mysql(entry: Entry, path: str) -> None:
     """Run the entry's `steps`, pairs (table, statement), in order: each only while that table or view exists.
 
-    Raises ValueError with the server's words when it refuses one.
+    Raises ValueError with the server's words when it refuses one, OSError when it does not answer.
     """
+    if not _listens(path):
+        return  # the server is gone, and its data with it
     try:
         connection = pymysql.connect(
-            unix_socket=socket, user="root", autocommit=True, connect_timeout=5, read_timeout=DEADLINE_S
+            unix_socket=path, user="root", autocommit=True, connect_timeout=5, read_timeout=DEADLINE_S
         )
-    except pymysql.OperationalError as error:
-        if error.args[0] in NO_SERVER:
-            return
-        raise ValueError(str(error)) from error
-    try:
-        with connection.cursor() as cursor:
+        with closing(connection), connection.cursor() as cursor:
             _run(cursor, str(entry.args["database"]), entry.args["steps"])
     except pymysql.MySQLError as error:
         raise ValueError(str(error)) from error
-    finally:
-        connection.close()
+
+
+def _listens(path: str) -> bool:
+    """PyMySQL would leave its socket open where nobody does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knocking:
+        knocking.settimeout(5.0)
+        try:
+            knocking.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+    return True
 
 
 def _run(cursor: Any, database: str, steps: Any) -> None:

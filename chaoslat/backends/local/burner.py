@@ -10,6 +10,7 @@ import time
 def burn(nice: int, on_s: float, off_s: float) -> None:
     """Never returns."""
     os.nice(nice)
+    print("ready", flush=True)
     while True:
         until_s = time.monotonic() + on_s
         while time.monotonic() < until_s:

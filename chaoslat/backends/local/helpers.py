@@ -5,18 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from chaoslat.backends.local.parts import PATH
+from chaoslat.backends.local.parts import PATH, tail
 from chaoslat.backends.local.promises import Promises
 from chaoslat.errors import SystemLost
 from chaoslat.ledger.owner import start_ticks
 
 COLLECT_S = 5.0
+READY = b"ready\n"
 
 
 class Helpers:
-    """Processes of one kind, each of a Python file that waits for a line before it begins."""
+    """Processes of one kind, each of a Python file that waits for a line before it begins, and says `ready`."""
 
     def __init__(self, name: str, program: Path, log: Path, promises: Promises) -> None:
         self._name, self._program, self._log, self._promises = name, program, log, promises
@@ -46,20 +48,26 @@ class Helpers:
         self._children = []
 
     def _waiting(self, launcher: Sequence[str], args: Sequence[str]) -> subprocess.Popen[bytes]:
-        argv = [*launcher, sys.executable, str(self._program), *args]
-        with self._log.open("ab") as output:
+        # -P: the folder of the program is no place to import from (our operator.py is not Python's)
+        argv = [*launcher, sys.executable, "-P", str(self._program), *args]
+        pipe, env = subprocess.PIPE, {"PATH": PATH}
+        with self._log.open("ab") as log:
             child = subprocess.Popen(
-                argv, stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True,
-                env={"PATH": PATH},
-            )  # fmt: skip
+                argv, stdin=pipe, stdout=pipe, stderr=log, start_new_session=True, env=env
+            )
         self._children.append(child)
         return child
 
-    @staticmethod
-    def _begin(child: subprocess.Popen[bytes]) -> None:
-        if child.stdin is not None:
-            child.stdin.write(b"go\n")
-            child.stdin.close()
+    def _begin(self, child: subprocess.Popen[bytes]) -> None:
+        """Let it begin, and wait until it says that it has."""
+        said = b""
+        if child.stdin is not None and child.stdout is not None:
+            with suppress(BrokenPipeError), child.stdin:
+                child.stdin.write(b"go\n")
+            with child.stdout:
+                said = child.stdout.readline()
+        if said != READY:
+            raise SystemLost(f"{self._name}: one has died", where=str(self._program), why=tail(self._log))
 
     def _target(self, number: int) -> str:
         return f"{self._name} {number}"

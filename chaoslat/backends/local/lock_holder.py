@@ -14,6 +14,7 @@ import pymysql
 def hold(socket: str, database: str, table: str, held_s: float, free_s: float) -> None:
     """Never returns."""
     connection = pymysql.connect(unix_socket=socket, user="root", database=database)
+    print("ready", flush=True)
     with connection.cursor() as cursor:
         while True:
             cursor.execute(f"LOCK TABLES {table} WRITE")
