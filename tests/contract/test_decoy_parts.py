@@ -124,6 +124,8 @@ def test_where_the_server_is_gone_nothing_is_left_to_undo(ledger, promises, sock
         "x", "mysql", socket=str(socket), database="shop", steps=[["customers", "DROP TABLE customers"]]
     )
     assert promises.fulfil("x")
+    with pytest.raises(SystemLost):
+        SlowView(socket, promises).delay_ms()
     assert list(ledger.pending()) == []
 
 

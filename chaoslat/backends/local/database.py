@@ -54,7 +54,7 @@ def wait_until_ready(part: Part, layout: Layout) -> None:
 
 def _log_in(layout: Layout, account: Account) -> None:
     try:
-        _knock(layout.db_socket)
+        knock(layout.db_socket)
         pymysql.connect(
             unix_socket=str(layout.db_socket), user=account.user, password=account.password, connect_timeout=5
         ).close()
@@ -62,7 +62,7 @@ def _log_in(layout: Layout, account: Account) -> None:
         raise NotYet(str(error)) from error
 
 
-def _knock(path: Path) -> None:
+def knock(path: Path) -> None:
     """Raises OSError until somebody listens. PyMySQL would leave its socket open each time that nobody does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knocking:
         knocking.settimeout(5.0)

@@ -13,10 +13,13 @@ from typing import Any
 
 import pymysql
 
+from chaoslat.backends.local.database import knock
 from chaoslat.backends.local.promises import Promises
+from chaoslat.errors import SystemLost
 from chaoslat.parts.mysql_seed import DATABASE
 
 TABLE, KEPT, COPY, VIEW = "customers", "customers_table", "customers_rows", "customers_view"
+DEADLINE_S = 20
 _TARGET = "view in a table's place"
 _BACK = (
     (KEPT, f"RENAME TABLE {TABLE} TO {VIEW}, {KEPT} TO {TABLE}"),
@@ -58,9 +61,19 @@ class SlowView:
         self._promises.fulfil(_TARGET)
 
     def _run(self, sql: str, args: tuple[object, ...] | None = None) -> tuple[tuple[Any, ...], ...]:
-        connection = pymysql.connect(
-            unix_socket=str(self._socket), user="root", database=DATABASE, autocommit=True, read_timeout=20
-        )
-        with closing(connection), connection.cursor() as cursor:
-            cursor.execute(sql, args)
-            return tuple(cursor.fetchall())
+        """The rows of one statement. Raises `SystemLost` when the server does not answer, or refuses it."""
+        try:
+            knock(self._socket)
+            connection = pymysql.connect(
+                unix_socket=str(self._socket),
+                user="root",
+                database=DATABASE,
+                autocommit=True,
+                connect_timeout=5,
+                read_timeout=DEADLINE_S,
+            )
+            with closing(connection), connection.cursor() as cursor:
+                cursor.execute(sql, args)
+                return tuple(cursor.fetchall())
+        except (OSError, pymysql.MySQLError) as error:
+            raise SystemLost("The database does not do this", where=sql[:120], why=str(error)) from error
