@@ -8,31 +8,57 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from chaoslat.backends.base import Saboteur, decoys_of
+from chaoslat.backends.base import Decoys, Saboteur, decoys_of
+from chaoslat.errors import ChaoslatError
 from chaoslat.faults import decoy
 from chaoslat.faults.base import Bench, FaultDef, Level, Params
+from chaoslat.faults.calibrate import over
 from chaoslat.faults.cpu_limit import PERIOD_US
 from chaoslat.model import NONE
 
 NICE = 19
 FOREVER_S = 3600.0
+LOOK_S = 4.0
+HARMLESS = 0.005  # over the SLO: half of its budget, so that the other cause makes the tail
+SOFTER = (1.0, 0.5, 0.25)  # of the stall asked for, until it harms nobody
 
 
 class HarmlessThrottlingParams(Params):
-    """`stall`: fraction of each period for which the burner alone would be stalled."""
+    """`stall`: fraction of an ordinary period for which the app's cgroup is stalled."""
 
     stall: float = Field(default=0.05, gt=0, le=0.5)
 
 
 async def inject(bench: Bench, params: HarmlessThrottlingParams) -> Level:
-    """One burner, and a quota just below one core."""
+    """One burner, and a quota just below what it and the app need. Raises ChaoslatError unless that throttles and
+    harms nobody: a decoy that breaks the SLO by itself would be no decoy."""
     decoys = decoy.means(bench.saboteur)
+    used = await decoy.used_cores(bench, "app")
     await decoys.start_burners(1, beside_app=True, nice=NICE, on_s=FOREVER_S, off_s=0.0)
-    await decoy.set_cores(decoys, "app", 1.0 - params.stall)
+    for part in SOFTER:
+        await decoy.set_cores(decoys, "app", (1.0 + used) * (1.0 - part * params.stall))
+        over_slo, throttled_per_s = await _look(bench)
+        bench.progress(f"throttled {throttled_per_s:.1f} times a second, {over_slo:.1%} over the SLO")
+        if over_slo <= HARMLESS and throttled_per_s > 0:
+            return await _level(decoys, throttled_per_s)
+    raise ChaoslatError("The throttling cannot be made harmless on this machine now", where="app's cgroup")
+
+
+async def _look(bench: Bench) -> tuple[float, float]:
+    """Fraction over the SLO, and throttled periods per second."""
+    start_s, before = bench.operator.now_s(), (await bench.operator.app_cpu())[0]
+    seen = await bench.measure(LOOK_S)
+    after = (await bench.operator.app_cpu())[0]
+    throttled = after.throttled_periods - before.throttled_periods
+    return over(seen, bench.slo_ms), throttled / (bench.operator.now_s() - start_s)
+
+
+async def _level(decoys: Decoys, throttled_per_s: float) -> Level:
     quota_us = await decoys.quota_us("app")
     return {
         "limit of app": f"{(quota_us or 0) / PERIOD_US:.3f} cores",
         "burners in the app's cgroup": str(await decoys.burners()),
+        "throttled periods": f"{throttled_per_s:.1f} a second",
     }
 
 

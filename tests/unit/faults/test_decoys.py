@@ -3,8 +3,10 @@
 import pytest
 
 from chaoslat import faults
-from chaoslat.errors import EnvironmentMissing
-from tests.doubles import VirtualTime, bench
+from chaoslat.errors import ChaoslatError, EnvironmentMissing
+from chaoslat.faults.cpu_limit import PERIOD_US
+from chaoslat.model import CgroupCpu
+from tests.doubles import LevelledOperator, VirtualTime, bench
 
 DECOYS = (
     "database-cpu",
@@ -28,3 +30,54 @@ async def test_not_here(name):
     with pytest.raises(EnvironmentMissing, match="Not here"):
         await fault.inject(bench(VirtualTime(), Plain()), fault.params())
     await fault.undo(Plain())
+
+
+class Throttled(LevelledOperator):
+    """Unit-test double: throttling that harms a fraction of requests, by the quota that is set."""
+
+    def __init__(self, harm):
+        super().__init__(lambda quota_us: harm(quota_us / PERIOD_US))
+        self.decoys = self
+        self.stopped = 0
+        self.harmed = []
+
+    async def app_cpu(self):
+        return (CgroupCpu("app", self.level, PERIOD_US, 0, round(self.at_s * 10), 0.0, 0.0),)
+
+    async def usage_s(self, place):
+        return 0.2 * self.at_s
+
+    async def quota_us(self, place):
+        return self.level
+
+    async def set_quota(self, place, quota_us):
+        self.level = quota_us
+        self.harmed.append(quota_us)
+
+    async def start_burners(self, count, **how):
+        self.started = count
+
+    async def burners(self):
+        return self.started
+
+
+def means_of(monkeypatch, operator):
+    monkeypatch.setattr("chaoslat.faults.decoy.means", lambda saboteur: operator)
+
+
+async def test_throttling_is_softened_until_it_harms_nobody(monkeypatch):
+    operator = Throttled(lambda cores: 0.2 if cores < 1.16 else 0.0)
+    means_of(monkeypatch, operator)
+    fault = faults.get("harmless-throttling")
+    level = await fault.inject(bench(operator), fault.params(stall=0.05))
+    assert [round(quota_us / PERIOD_US, 3) for quota_us in operator.harmed] == [1.14, 1.17]
+    assert level["limit of app"] == "1.170 cores"
+    assert level["throttled periods"] == "10.0 a second"
+
+
+async def test_throttling_that_stays_harmful_is_refused(monkeypatch):
+    operator = Throttled(lambda cores: 0.2)
+    means_of(monkeypatch, operator)
+    fault = faults.get("harmless-throttling")
+    with pytest.raises(ChaoslatError, match="cannot be made harmless"):
+        await fault.inject(bench(operator), fault.params())
