@@ -12,10 +12,12 @@ import pymysql
 from chaoslat.ledger.ledger import Entry
 
 DEADLINE_S = 20
+_EXISTS = "SELECT 1 FROM information_schema.tables WHERE table_schema = %s AND table_name = %s"
 
 
 def mysql(entry: Entry, path: str) -> None:
-    """Run the entry's `steps`, pairs (table, statement), in order: each only while that table or view exists.
+    """Run the entry's `steps`, pairs (database.table, statement), in order: each only while that table or view
+    exists.
 
     Raises ValueError with the server's words when it refuses one, OSError when it does not answer.
     """
@@ -26,7 +28,7 @@ def mysql(entry: Entry, path: str) -> None:
             unix_socket=path, user="root", autocommit=True, connect_timeout=5, read_timeout=DEADLINE_S
         )
         with closing(connection), connection.cursor() as cursor:
-            _run(cursor, str(entry.args["database"]), entry.args["steps"])
+            _run(cursor, entry.args["steps"])
     except pymysql.MySQLError as error:
         raise ValueError(str(error)) from error
 
@@ -42,11 +44,10 @@ def _listens(path: str) -> bool:
     return True
 
 
-def _run(cursor: Any, database: str, steps: Any) -> None:
+def _run(cursor: Any, steps: Any) -> None:
     if not isinstance(steps, Sequence):
         raise TypeError("steps is not a list")
-    cursor.execute(f"USE {database}")
     for table, statement in steps:
-        cursor.execute("SHOW TABLES LIKE %s", (table,))
+        cursor.execute(_EXISTS, table.split("."))
         if cursor.fetchall():
             cursor.execute(statement)

@@ -1,6 +1,8 @@
 """What the decoys do to a real database and with real processes. Needs `make setup`, but no privileges."""
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pymysql
@@ -118,11 +120,49 @@ def test_a_change_that_broke_off_anywhere_is_undone(done, server, view, ledger, 
     assert tables(server) == before
 
 
+def test_no_statement_fails_while_a_view_takes_the_tables_place_and_leaves_it(view, app):
+    done, reads = threading.Event(), []
+
+    def read():
+        while not done.is_set():
+            reads.append(read_ms(app))
+            time.sleep(0.0005)
+
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read)
+        for _ in range(8):
+            view.set(1)
+            time.sleep(0.02)
+            view.restore()
+        done.set()
+        reading.result()
+    assert len(reads) > 50
+
+
+def test_nothing_of_it_counts_among_the_apps_statements(server, view, app, promises, socket, tmp_path):
+    """A runbook that reads the statements must not meet the fault's own."""
+    read_ms(app)
+    holders = Helpers("lock holders", Path(lock_holder.__file__), tmp_path / "log", promises)
+    before = digests(server)
+    view.set(5)
+    view.delay_ms()
+    holders.start(1, (), (str(socket), "shop.customers", "0.02", "0.02"))
+    time.sleep(0.2)
+    holders.stop()
+    read_ms(app)
+    view.restore()
+    assert any("customers" in text for (text,) in before)
+    assert digests(server) == before
+
+
+def digests(server):
+    sql = "SELECT digest_text FROM performance_schema.events_statements_summary_by_digest WHERE schema_name = 'shop'"
+    return sorted(server.admin.execute(sql))
+
+
 def test_where_the_server_is_gone_nothing_is_left_to_undo(ledger, promises, socket):
     socket.unlink()
-    promises.keep(
-        "x", "mysql", socket=str(socket), database="shop", steps=[["customers", "DROP TABLE customers"]]
-    )
+    promises.keep("x", "mysql", socket=str(socket), steps=[["shop.customers", "DROP TABLE shop.customers"]])
     assert promises.fulfil("x")
     with pytest.raises(SystemLost):
         SlowView(socket, promises).delay_ms()
@@ -133,7 +173,7 @@ def test_a_lock_holds_the_apps_statement_up_until_the_holder_is_stopped(
     server, socket, promises, app, tmp_path
 ):
     holders = Helpers("lock holders", Path(lock_holder.__file__), tmp_path / "log", promises)
-    holders.start(1, (), (str(socket), "shop", "customers", "0.2", "0.05"))
+    holders.start(1, (), (str(socket), "shop.customers", "0.2", "0.05"))
     try:
         end_s = time.monotonic() + 5
         slowest_ms = 0.0

@@ -12,7 +12,6 @@ from chaoslat.backends.local.promises import Promises
 from chaoslat.backends.local.slow_view import TABLE, SlowView
 from chaoslat.cgroup.base import CgroupTree
 from chaoslat.errors import ChaoslatError
-from chaoslat.parts.mysql_seed import DATABASE
 
 
 class LocalDecoys:
@@ -94,7 +93,7 @@ class LocalDecoys:
         return await asyncio.to_thread(self._holders.alive)
 
     async def start_lock(self, held_ms: float, free_ms: float) -> None:
-        args = (str(self._layout.db_socket), DATABASE, TABLE, str(held_ms / 1000), str(free_ms / 1000))
+        args = (str(self._layout.db_socket), TABLE, str(held_ms / 1000), str(free_ms / 1000))
         await asyncio.to_thread(self._holders.start, 1, self._tree.launcher(self._layout.probe), args)
 
     async def stop_lock(self) -> None:

@@ -1,6 +1,7 @@
-"""A session that locks a table in turns: `lock_holder.py SOCKET DATABASE TABLE HELD_S FREE_S`.
+"""A session that locks a table in turns: `lock_holder.py SOCKET TABLE HELD_S FREE_S`.
 
 Starts when it reads a line, ends without one. The server frees the lock when the process dies.
+No default database: it must not count among the app's statements.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import time
 import pymysql
 
 
-def hold(socket: str, database: str, table: str, held_s: float, free_s: float) -> None:
+def hold(socket: str, table: str, held_s: float, free_s: float) -> None:
     """Never returns."""
-    connection = pymysql.connect(unix_socket=socket, user="root", database=database)
+    connection = pymysql.connect(unix_socket=socket, user="root")
     print("ready", flush=True)
     with connection.cursor() as cursor:
         while True:
@@ -24,4 +25,4 @@ def hold(socket: str, database: str, table: str, held_s: float, free_s: float) -
 
 
 if __name__ == "__main__" and sys.stdin.readline():
-    hold(sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4]), float(sys.argv[5]))
+    hold(sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4]))

@@ -18,7 +18,9 @@ from chaoslat.backends.local.promises import Promises
 from chaoslat.errors import SystemLost
 from chaoslat.parts.mysql_seed import DATABASE
 
-TABLE, KEPT, COPY, VIEW = "customers", "customers_table", "customers_rows", "customers_view"
+NAME = "customers"
+TABLE, KEPT, COPY, VIEW = (f"{DATABASE}.{NAME}{more}" for more in ("", "_table", "_rows", "_view"))
+# Qualified everywhere, and no default database: what is done here must not count among the app's statements.
 DEADLINE_S = 20
 _TARGET = "view in a table's place"
 _BACK = (
@@ -39,7 +41,7 @@ class SlowView:
         """What the view waits, as the schema says; 0 where there is a table."""
         rows = self._run(
             "SELECT view_definition FROM information_schema.views WHERE table_schema = %s AND table_name = %s",
-            (DATABASE, TABLE),
+            (DATABASE, NAME),
         )
         found = _SLEEP.search(str(rows[0][0])) if rows else None
         return float(found[1]) * 1000 if found else 0.0
@@ -48,7 +50,7 @@ class SlowView:
         """A view that waits `delay_ms`, in place of the table or of the view there."""
         self.restore()
         steps = [list(pair) for pair in _BACK]
-        self._promises.keep(_TARGET, "mysql", socket=str(self._socket), database=DATABASE, steps=steps)  # type: ignore[arg-type]
+        self._promises.keep(_TARGET, "mysql", socket=str(self._socket), steps=steps)  # type: ignore[arg-type]
         self._run(f"CREATE TABLE {COPY} LIKE {TABLE}")
         self._run(f"INSERT INTO {COPY} SELECT * FROM {TABLE}")
         wait = f"(SELECT SLEEP({delay_ms / 1000:.4f}) AS s)"
@@ -67,7 +69,6 @@ class SlowView:
             connection = pymysql.connect(
                 unix_socket=str(self._socket),
                 user="root",
-                database=DATABASE,
                 autocommit=True,
                 connect_timeout=5,
                 read_timeout=DEADLINE_S,
