@@ -33,20 +33,23 @@ class MachineCustody:
     def __init__(self) -> None:
         self._held = ExitStack()
         self._entered = False
+        self._first = ""  # the run that the lock names, before it is opened
 
     def enter(self, purpose: str) -> None:
         from chaoslat.ledger import new_run_id
         from chaoslat.ledger.lock import machine_lock
 
         if not self._entered:
-            self._held.enter_context(machine_lock(new_run_id(), purpose))
+            self._first = new_run_id()
+            self._held.enter_context(machine_lock(self._first, purpose))
             self._entered = True
 
     def open_run(self) -> str:
         from chaoslat.ledger import Ledger, new_run_id
         from chaoslat.ledger.reaper import spawn
 
-        ledger = Ledger.create(new_run_id())
+        ledger = Ledger.create(self._first or new_run_id())
+        self._first = ""
         spawn(ledger.run_id, None)
         return ledger.run_id
 

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from chaoslat.backends.base import Operator
 from chaoslat.backends.operator_calls import METHODS, Outside
@@ -89,11 +89,30 @@ def read_trial(folder: Path) -> dict[str, Any]:
     """What was tried. Raises ExperimentError when the folder holds no whole recording."""
     try:
         about = json.loads((folder / TRIAL).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ExperimentError("no recording of a trial", where=str(folder / TRIAL), why=str(error)) from error
-    if not isinstance(about, dict):
-        raise ExperimentError("no recording of a trial", where=str(folder / TRIAL), why="not a JSON object")
-    return about
+    try:
+        _About.model_validate(about)
+    except ValidationError as error:
+        first = error.errors()[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise ExperimentError("no recording of a trial", where=str(folder / TRIAL), why=why) from error
+    return cast(dict[str, Any], about)
+
+
+class _About(BaseModel):
+    """What a recording has to say of its trial; more is welcome."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    experiment: str
+    runbook: str = ""
+    seed: int = 0
+    slo_ms: float = Field(default=1.0, gt=0, le=1e6, allow_inf_nan=False)
+    expect: list[str] = []
+    faults: list[dict[str, Any]] = []
+    versions: dict[str, str] = {}
+    workload: dict[str, Any] = {}
 
 
 def read_verdict(folder: Path) -> Verdict:
@@ -120,7 +139,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 def _row(path: Path, number: int, line: str, *, last: bool) -> dict[str, Any] | None:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if last:
             return None
         raise ExperimentError("the recording is damaged", where=f"{path}:{number}", why=str(error)) from error
@@ -149,6 +168,8 @@ def _answer_kind(method: str) -> Any:
 # --- an operator that is recorded, and one that is replayed ---
 
 OUTSIDE = "outside"
+LONGEST_GAP_S = 3.0
+"""Between two requests of a load that runs: at 10 requests/s, the least, as rare as one in 10^13."""
 
 
 class _Recorder:
@@ -214,10 +235,31 @@ class _Replayer:
             self._answers[_key(row.get("call", ""), row.get("args", []))].append(row)
 
     def now_s(self) -> float:
-        return float(self._next("now_s", ()))
+        return float(self._valid("now_s", self._next("now_s", ())))
+
+    def _valid(self, method: str, answer: Any) -> Any:
+        try:
+            return adapter(_answer_kind(method)).validate_python(answer)
+        except ValidationError as error:
+            why = f"{method}: {error.errors()[0]['msg']}"
+            raise ExperimentError(
+                "the recording is damaged", where=str(self._folder / OPERATOR), why=why
+            ) from error
 
     async def requests(self, since_s: float, until_s: float) -> Requests:
-        return self._log.between(since_s, until_s, self._next("requests", (since_s, until_s)))
+        as_of_s = self._next("requests", (since_s, until_s))
+        seen = self._log.between(since_s, until_s, as_of_s)
+        self._refuse_a_cut_log(min(until_s, float(as_of_s)))
+        return seen
+
+    def _refuse_a_cut_log(self, until_s: float) -> None:
+        """The load ran until the trial's end, so its log reaches every instant that was asked for."""
+        if self._log.last_due_s < until_s - LONGEST_GAP_S:
+            raise ExperimentError(
+                "the recording is damaged",
+                where=str(self._folder / LATENCIES),
+                why=f"the latency log ends {until_s - self._log.last_due_s:.1f} s before the last question about it",
+            )
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
         if method not in METHODS:
@@ -225,7 +267,7 @@ class _Replayer:
 
         async def call(*args: Any) -> Any:
             await asyncio.sleep(0)
-            return adapter(_answer_kind(method)).validate_python(self._next(method, args))
+            return self._valid(method, self._next(method, args))
 
         return call
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from chaoslat.errors import ChaoslatError, NotRecorded
 from chaoslat.model import Diagnosis, Ruling, Verdict
@@ -28,7 +29,7 @@ async def replay(folder: Path, runbook: str | None = None) -> Verdict:
     try:
         return await rejudge(folder, runbook)
     except NotRecorded as error:
-        name = runbook or str(read_trial(folder)["runbook"])
+        name = runbook or str(read_trial(folder).get("runbook", ""))
         return _judged(folder, read_verdict(folder), Diagnosis(name, (), (), missing=(error.what,)))
 
 
@@ -37,7 +38,7 @@ async def rejudge(folder: Path, runbook: str | None = None) -> Verdict:
     about, recorded = read_trial(folder), read_verdict(folder)
     if recorded.ruling is Ruling.INVALID:
         return replace(recorded, folder=str(folder))
-    return _judged(folder, recorded, await _diagnose_again(folder, about, runbook or str(about["runbook"])))
+    return _judged(folder, recorded, await _diagnose_again(folder, about, runbook or str(about.get("runbook", ""))))
 
 
 def _judged(folder: Path, recorded: Verdict, diagnosis: Diagnosis) -> Verdict:
@@ -52,14 +53,14 @@ def _judged(folder: Path, recorded: Verdict, diagnosis: Diagnosis) -> Verdict:
     )
 
 
-async def _diagnose_again(folder: Path, about: dict[str, object], name: str) -> Diagnosis:
+async def _diagnose_again(folder: Path, about: dict[str, Any], name: str) -> Diagnosis:
     operator = replay_operator(folder)
     try:
         return await diagnose(
             load(name),
             operator,
-            slo_ms=float(str(about["slo_ms"])),
-            seed=int(str(about["seed"])),
+            slo_ms=float(about["slo_ms"]),
+            seed=int(about["seed"]),
             progress=_quiet,
         )
     except KeyError as error:

@@ -151,6 +151,7 @@ class Session:
 
     async def _trial(self, experiment: Experiment, runbook: str | None, wanted: int | None = None) -> Verdict:
         _check_needs(experiment)
+        _check_runbook(runbook or experiment.runbook)
         folder, seed = self._next(experiment.name)
         seed = seed if wanted is None else wanted
         system = await self._healthy_system()
@@ -261,6 +262,13 @@ def _check_needs(experiment: Experiment) -> None:
             where=experiment.path,
             fix="chaoslat doctor",
         )
+
+
+def _check_runbook(name: str) -> None:
+    """Before a system is made for it. Raises UsageError or ExperimentError."""
+    from chaoslat.runbooks import load
+
+    load(name)
 
 
 def _real_trial() -> RunTrial:

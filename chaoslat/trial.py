@@ -328,11 +328,13 @@ async def _prove_recovery(course: Course) -> None:
     changed = [k for k in course.before.keys() | after.keys() if course.before.get(k) != after.get(k)]
     if changed:
         raise Invalid("; ".join(f"{k}: {course.before.get(k)} -> {after.get(k)}" for k in sorted(changed)))
+    if lost := await course.system.lost():
+        raise Invalid("; ".join(lost))
     for _ in range(RECOVERY_LOOKS):
         start_s = course.operator.now_s()
         await course.operator.sleep(RECOVERY_WINDOW_S)
         seen = symptom_of(await course.look(start_s), RECOVERY_WINDOW_S, course.experiment.slo_ms)
-        if seen.p99_ms <= course.experiment.slo_ms:
+        if seen.p99_ms <= course.experiment.slo_ms and not seen.failed:
             course.event("recovered", p99_ms=seen.p99_ms)
             return
     raise Invalid(f"the load did not come back within the SLO: {_words(seen)}")

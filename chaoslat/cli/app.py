@@ -100,6 +100,13 @@ def run_guarded(act: Callable[[], int], *, as_json: bool) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return exits.BROKEN_PIPE
+    except OSError as error:  # a full disk behind standard output, a name that no file system takes
+        failed = ChaoslatError(
+            "The system refused", where=str(error.filename or ""), why=error.strerror or str(error)
+        )
+        _silence_stdout()
+        print_error(failed, as_json=False)
+        return failed.exit_code
     except Terminated as signal:
         return 128 + signal.number
     except KeyboardInterrupt:

@@ -77,8 +77,11 @@ class Ledger:
     def pending(self) -> list[Entry]:
         """What is still to be undone, newest first. Raises ChaoslatError when the file was tampered with."""
         lines = self._read()
-        settled = {line["settled"] for line in lines if "settled" in line}
-        return [entry for entry in reversed(_promised(lines, self.run_id)) if entry.number not in settled]
+        try:
+            settled = {int(line["settled"]) for line in lines if "settled" in line}
+            return [entry for entry in reversed(_promised(lines, self.run_id)) if entry.number not in settled]
+        except (ValueError, TypeError, KeyError) as error:
+            raise _unreadable(self._journal.path, error) from error
 
     def close_run(self) -> None:
         """Remove the run's folder. May be called twice. Raises ChaoslatError when something is still to be undone."""

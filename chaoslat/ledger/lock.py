@@ -77,5 +77,11 @@ def _busy(who: str, fix: str) -> Busy:
 def _say(fd: int, run_id: str, purpose: str) -> None:
     since = datetime.now(UTC).isoformat(timespec="seconds")
     said = {"run": run_id, "pid": os.getpid(), "since": since, "purpose": purpose}
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, json.dumps(said).encode(), 0)
+    try:
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, json.dumps(said).encode(), 0)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ChaoslatError(
+            "The machine's lock cannot be written", where=str(runs_root()), why=why
+        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -117,6 +118,11 @@ class LatencyLog:
         due_ns = self._rows["due_ns"][: self._count]
         first, end = np.searchsorted(due_ns, [_to_ns(since_s), _to_ns(until_s)])
         return _as_known(self._rows[first:end], _to_ns(now_s))
+
+    @property
+    def last_due_s(self) -> float:
+        """When the last request read so far was due; -inf before the first."""
+        return float(self._rows["due_ns"][self._count - 1]) / 1e9 if self._count else -math.inf
 
     def rates(self) -> tuple[RateChange, ...]:
         """The intended rate: at the start, and each change so far."""

@@ -17,7 +17,9 @@ from ruamel.yaml.error import YAMLError
 from chaoslat.errors import ExperimentError
 from chaoslat.runbooks.base import Step
 from chaoslat.runbooks.engine import Planned, Runbook
+from chaoslat.yaml_lines import BadFile, Unreadable, parse, read_text
 
+API_VERSION = "chaoslat/v1"
 KEYS = ("apiVersion", "kind", "name", "description", "closing_look", "steps")
 
 
@@ -27,7 +29,7 @@ def read(path: Path, steps: Mapping[str, Step]) -> Runbook:
     for key in data:
         if key not in KEYS:
             raise _error(path, data, key, f"unknown key {key!r}", KEYS)
-    if data.get("kind") != "Runbook" or not str(data.get("apiVersion", "")).startswith("chaoslat/"):
+    if data.get("kind") != "Runbook" or data.get("apiVersion") != API_VERSION:
         raise ExperimentError(
             "not a runbook", where=str(path), fix="it needs apiVersion: chaoslat/v1, kind: Runbook"
         )
@@ -43,11 +45,15 @@ def read(path: Path, steps: Mapping[str, Step]) -> Runbook:
 
 
 def _parse(path: Path) -> Any:
+    text = read_text(path, "runbook")
     try:
-        data = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ExperimentError("the runbook cannot be read", where=str(path), why=str(error)) from error
-    except YAMLError as error:
+        parse(
+            text
+        )  # refuses what no file of ours needs: depth, aliases, tags, escapes that are no characters
+        data = YAML(typ="rt").load(text)
+    except Unreadable as error:
+        raise BadFile(str(path), [error.problem], kind="runbook") from error
+    except (YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise ExperimentError(
             "the runbook is not YAML", where=str(path), why=" ".join(str(error).split())
         ) from error

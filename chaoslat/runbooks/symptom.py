@@ -6,6 +6,8 @@ requests, so a fraction near 1 % is decided on twice that.
 
 from __future__ import annotations
 
+from pydantic import Field, model_validator
+
 from chaoslat.load.log import Requests
 from chaoslat.model import Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Case, StepDef, StepParams
@@ -17,8 +19,14 @@ LOAD_CHANGE = 1.3
 class SymptomParams(StepParams):
     """`window_s`: first look; `at_most_s`: how long to look when the fraction is near the SLO's budget."""
 
-    window_s: float = 10.0
-    at_most_s: float = 20.0
+    window_s: float = Field(default=10.0, ge=1.0, le=600.0, allow_inf_nan=False)
+    at_most_s: float = Field(default=20.0, ge=1.0, le=600.0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _longer(self) -> SymptomParams:
+        if self.at_most_s < self.window_s:
+            raise ValueError("at_most_s is less than window_s")
+        return self
 
 
 async def run(case: Case, params: SymptomParams) -> Finding:
@@ -40,6 +48,11 @@ def _near_the_budget(over_slo: float) -> bool:
 
 
 async def _read(case: Case, seen: Requests, since_s: float) -> Finding:
+    if not len(seen):
+        text = "no request was due in the window: without load nothing can be said"
+        return STEP.finding(
+            Outcome.INCONCLUSIVE, text, settles=True
+        )  # there is nothing for the other steps either
     fraction = over(seen, case.slo_ms)
     figures = (
         Evidence(
