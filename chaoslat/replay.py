@@ -38,7 +38,9 @@ async def rejudge(folder: Path, runbook: str | None = None) -> Verdict:
     about, recorded = read_trial(folder), read_verdict(folder)
     if recorded.ruling is Ruling.INVALID:
         return replace(recorded, folder=str(folder))
-    return _judged(folder, recorded, await _diagnose_again(folder, about, runbook or str(about.get("runbook", ""))))
+    return _judged(
+        folder, recorded, await _diagnose_again(folder, about, runbook or str(about.get("runbook", "")))
+    )
 
 
 def _judged(folder: Path, recorded: Verdict, diagnosis: Diagnosis) -> Verdict:
