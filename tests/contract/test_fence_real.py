@@ -14,9 +14,15 @@ from pathlib import Path
 import pytest
 
 from chaoslat.ledger import new_run_id
+from chaoslat.parts.iproute2 import tool
 from tests.contract.privileged import privileged
 
-pytestmark = privileged
+pytestmark = [
+    privileged,
+    pytest.mark.skipif(
+        tool("nft") is None, reason="nft is missing: apt-get install nftables (make node-image does)"
+    ),
+]
 
 BRIDGE, MAC, SUBNET = "testbr0", "02:63:00:00:00:01", "198.18.5.0/24"
 GATEWAY, NODE, SECOND, POD = "198.18.5.1", "198.18.5.2", "198.18.5.3", "10.244.1.5"
