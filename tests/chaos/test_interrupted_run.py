@@ -6,14 +6,11 @@ import threading
 
 import pytest
 
-from chaoslat.faults import FAULTS
-from chaoslat.paths import repo_root
 from tests.chaos.leftovers import CLI, gone_within, traces
+from tests.chaos.shipped import SHIPPED
 
 pytestmark = pytest.mark.chaos
 HEAL_S = 15.0
-SHIPPED = [fault.name for fault in FAULTS if (repo_root() / "experiments" / f"{fault.name}.yaml").exists()]
-"""Those with an experiment of their own name; decoys go through the same undo (tests/contract/test_decoys)."""
 START_S = 60.0
 
 

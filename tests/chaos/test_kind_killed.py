@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from chaoslat.faults import FAULTS
 from chaoslat.ledger import scoped
 from tests.chaos.leftovers import CLI, gone_within, traces
 from tests.chaos.on_kind import NEEDS_KIND
+from tests.chaos.shipped import SHIPPED
 
 pytestmark = [pytest.mark.chaos, NEEDS_KIND]
 START_S = 180.0
@@ -55,7 +55,7 @@ def network():
     return tables, [line.split()[0] for line in links.splitlines()]
 
 
-@pytest.mark.parametrize("fault", [fault.name for fault in FAULTS])
+@pytest.mark.parametrize("fault", SHIPPED)
 def test_a_kill_in_the_middle_of_a_fault_leaves_no_cluster(fault, tmp_path):
     before = network()
     run = Run(fault, tmp_path).until_injected()
