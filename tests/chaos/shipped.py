@@ -1,4 +1,4 @@
-"""The faults that have an experiment of their own name. Decoys go through the same undo (tests/contract/test_decoys)."""
+"""The faults that have an experiment of their own name. Decoys take the same undo (tests/contract/test_decoys)."""
 
 from chaoslat.faults import FAULTS
 from chaoslat.paths import repo_root
