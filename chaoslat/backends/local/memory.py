@@ -24,10 +24,10 @@ def cgroup_cost_bytes(tree: CgroupTree, layout: Layout) -> int:
     """What one leaked cgroup charges to the pod, measured by leaking a few, and clearing them again."""
     folder = layout.volumes / "sample"
     folder.mkdir()
-    before = _unreclaimable_bytes(tree.memory(layout.db))
+    before = tree.memory(layout.db)
     try:
         leak(tree, layout.db, SAMPLE, folder)
-        return max(_unreclaimable_bytes(tree.memory(layout.db)) - before, 0) // SAMPLE
+        return _charged_bytes(before, tree.memory(layout.db)) // SAMPLE
     finally:
         unleak(folder)
         folder.rmdir()
@@ -60,6 +60,15 @@ def check_room(now: MemoryReading, count: int, cost_bytes: int) -> None:
             "for its page cache, and the kernel would kill the database",
             fix=f"leak fewer: the limit is made for {LEAKABLE}",
         )
+
+
+def _charged_bytes(before: MemoryReading, after: MemoryReading) -> int:
+    """What the sample cost: what cannot be reclaimed now and could before, and at least its pages and kernel memory.
+
+    The first alone is not enough: a server that gives memory back meanwhile makes it small, even negative.
+    """
+    pinned = after.shmem_bytes - before.shmem_bytes + after.kernel_bytes - before.kernel_bytes
+    return max(_unreclaimable_bytes(after) - _unreclaimable_bytes(before), pinned)
 
 
 def _unreclaimable_bytes(reading: MemoryReading) -> int:
