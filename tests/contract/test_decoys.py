@@ -57,7 +57,7 @@ def decoys(system):
     return found
 
 
-def test_a_saboteur_without_means_for_decoys_is_told_apart():
+async def test_a_saboteur_without_means_for_decoys_is_told_apart():
     assert decoys_of(object()) is None
 
 
