@@ -106,9 +106,9 @@ class _About(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     experiment: str
-    runbook: str = ""
-    seed: int = 0
-    slo_ms: float = Field(default=1.0, gt=0, le=1e6, allow_inf_nan=False)
+    runbook: str
+    seed: int
+    slo_ms: float = Field(gt=0, le=1e6, allow_inf_nan=False)
     expect: list[str] = []
     faults: list[dict[str, Any]] = []
     versions: dict[str, str] = {}
@@ -168,8 +168,9 @@ def _answer_kind(method: str) -> Any:
 # --- an operator that is recorded, and one that is replayed ---
 
 OUTSIDE = "outside"
-LONGEST_GAP_S = 3.0
-"""Between two requests of a load that runs: at 10 requests/s, the least, as rare as one in 10^13."""
+LONGEST_GAPS, LONGEST_GAP_S = 30.0, 3.0
+"""Between two requests of a load that runs: 30 mean gaps, which Poisson arrivals exceed once in 10^13, and at least
+3 s, for the rate may have been changed."""
 
 
 class _Recorder:
@@ -254,7 +255,8 @@ class _Replayer:
 
     def _refuse_a_cut_log(self, until_s: float) -> None:
         """The load ran until the trial's end, so its log reaches every instant that was asked for."""
-        if self._log.last_due_s < until_s - LONGEST_GAP_S:
+        longest_s = max(LONGEST_GAPS * self._log.mean_gap_s, LONGEST_GAP_S)
+        if self._log.last_due_s < until_s - longest_s:
             raise ExperimentError(
                 "the recording is damaged",
                 where=str(self._folder / LATENCIES),

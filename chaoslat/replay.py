@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from chaoslat.errors import ChaoslatError, NotRecorded
+from chaoslat.errors import NotRecorded
 from chaoslat.model import Diagnosis, Ruling, Verdict
 from chaoslat.recording import read_trial, read_verdict, replay_operator
 from chaoslat.runbooks import diagnose, load
@@ -29,7 +29,7 @@ async def replay(folder: Path, runbook: str | None = None) -> Verdict:
     try:
         return await rejudge(folder, runbook)
     except NotRecorded as error:
-        name = runbook or str(read_trial(folder).get("runbook", ""))
+        name = runbook or str(read_trial(folder)["runbook"])
         return _judged(folder, read_verdict(folder), Diagnosis(name, (), (), missing=(error.what,)))
 
 
@@ -38,9 +38,7 @@ async def rejudge(folder: Path, runbook: str | None = None) -> Verdict:
     about, recorded = read_trial(folder), read_verdict(folder)
     if recorded.ruling is Ruling.INVALID:
         return replace(recorded, folder=str(folder))
-    return _judged(
-        folder, recorded, await _diagnose_again(folder, about, runbook or str(about.get("runbook", "")))
-    )
+    return _judged(folder, recorded, await _diagnose_again(folder, about, runbook or str(about["runbook"])))
 
 
 def _judged(folder: Path, recorded: Verdict, diagnosis: Diagnosis) -> Verdict:
@@ -57,15 +55,10 @@ def _judged(folder: Path, recorded: Verdict, diagnosis: Diagnosis) -> Verdict:
 
 async def _diagnose_again(folder: Path, about: dict[str, Any], name: str) -> Diagnosis:
     operator = replay_operator(folder)
-    try:
-        return await diagnose(
-            load(name),
-            operator,
-            slo_ms=float(about["slo_ms"]),
-            seed=int(about["seed"]),
-            progress=_quiet,
-        )
-    except KeyError as error:
-        raise ChaoslatError(
-            "the recording is incomplete", where=str(folder), why=f"{error} is missing"
-        ) from error
+    return await diagnose(
+        load(name),
+        operator,
+        slo_ms=float(about["slo_ms"]),
+        seed=int(about["seed"]),
+        progress=_quiet,
+    )

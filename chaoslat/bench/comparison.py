@@ -21,6 +21,7 @@ from chaoslat.bench import traces
 from chaoslat.bench.simulator import FACTORS, LIMIT, POOL, Noise, Plant, Simulation
 from chaoslat.compare import PASSIVE_S, Answer, Comparison
 from chaoslat.paths import fixtures
+from chaoslat.proportion import proportion
 
 QUIET = "recordings/compare/quiet-60rps.npz"
 SLO_MS = 30.0
@@ -105,10 +106,9 @@ def run(
     innocent = [row for row in rows if not row.is_cause]
     false = round(sum(row.implicated * row.runs for row in innocent))
     answers = sum(row.runs for row in innocent)
-    interval = stats.binomtest(false, answers).proportion_ci(method="exact") if answers else None
-    low, high = (interval.low, interval.high) if interval else (0.0, 1.0)
+    rate = proportion(false, answers)
     return ComparisonBench(
-        rows, false, answers, low, high, _failures(rows, (*cases, *recorded), false, answers)
+        rows, false, answers, rate.low, rate.high, _failures(rows, (*cases, *recorded), false, answers)
     )
 
 
@@ -191,9 +191,14 @@ def table(result: ComparisonBench) -> str:
         shares = f"{r.implicated:>6.0%}{r.cleared:>6.0%}{r.undecided:>6.0%}{r.no_tail:>9.0%}"
         median_s = "-" if r.median_s is None else f"{r.median_s:.1f}"
         lines.append(f"{r.case:<46}{r.factor:<12}{cause:<7}{shares}{median_s:>10}")
-    rate = result.false_implications / max(result.innocent_answers, 1)
-    lines.append(
-        f"false implications: {result.false_implications} of {result.innocent_answers} ({rate:.1%}, "
-        f"95 % interval {result.false_rate_low:.1%} to {result.false_rate_high:.1%})"
-    )
+    lines.append(rate_line(result.false_implications, result.innocent_answers))
     return "\n".join([*lines, *(f"FAILED: {failure}" for failure in result.failures)])
+
+
+def rate_line(false: int, answers: int) -> str:
+    """The rate of false implications with its interval, for a table's end."""
+    rate = proportion(false, answers)
+    return (
+        f"false implications: {false} of {answers} ({false / max(answers, 1):.1%}, "
+        f"95 % interval {rate.low:.1%} to {rate.high:.1%})"
+    )

@@ -14,15 +14,15 @@ from pathlib import Path
 from scipy import stats
 
 from chaoslat.backends.base import Progress, System
+from chaoslat.bench.comparison import MOST_FALSE, rate_line
 from chaoslat.compare import PASSIVE_S
 from chaoslat.experiment import DEFAULT_SLO_MS, DEFAULT_WORKLOAD
+from chaoslat.proportion import proportion
 from chaoslat.runbooks import blocks
 from chaoslat.runbooks.base import Case
 from chaoslat.runbooks.limits import cpu_lever, pool_lever
 
 WARM_S = 12.0
-PERIOD_US = 100_000
-MOST_FALSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ async def run(system: System, diagnoses: int, seed: int, folder: Path, progress:
     await system.start_load(DEFAULT_WORKLOAD, seed, folder / "aa.bin")
     try:
         await system.operator.sleep(WARM_S)
-        harmless_us = (await system.operator.node_cpu()).cores * PERIOD_US
-        await system.saboteur.set_cpu_quota(harmless_us)
+        period_us = (await system.operator.app_cpu())[0].period_us
+        await system.saboteur.set_cpu_quota((await system.operator.node_cpu()).cores * period_us)
         done = [await _one(system, f"{seed}:{number}", number, progress) for number in range(diagnoses)]
     finally:
         await system.operator.undo_interventions()
@@ -86,10 +86,10 @@ async def _one(system: System, seed: str, number: int, progress: Progress) -> Di
 def _summary(done: tuple[Diagnosed, ...]) -> LiveBench:
     said = [outcome for one in done for outcome in one.outcomes.values()]
     false = said.count("implicated")
-    interval = stats.binomtest(false, len(said)).proportion_ci(method="exact")
+    rate = proportion(false, len(said))
     bad = stats.binomtest(false, len(said), MOST_FALSE, alternative="greater").pvalue < 0.05
     failures = (f"{false} of {len(said)} innocent factors implicated",) if bad else ()
-    return LiveBench(done, false, len(said), float(interval.low), float(interval.high), failures)
+    return LiveBench(done, false, len(said), rate.low, rate.high, failures)
 
 
 def table(result: LiveBench) -> str:
@@ -98,9 +98,5 @@ def table(result: LiveBench) -> str:
     for number, one in enumerate(result.diagnoses, start=1):
         cpu, pool = one.outcomes.values()
         lines.append(f"{number:>9}  {cpu:<12}{pool:<12}{one.blocks:>7}{one.took_s:>9.1f}")
-    rate = result.false_implications / result.answers
-    lines.append(
-        f"false implications: {result.false_implications} of {result.answers} ({rate:.1%}, "
-        f"95 % interval {result.false_rate_low:.1%} to {result.false_rate_high:.1%})"
-    )
+    lines.append(rate_line(result.false_implications, result.answers))
     return "\n".join([*lines, *(f"FAILED: {failure}" for failure in result.failures)])

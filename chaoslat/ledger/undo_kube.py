@@ -7,7 +7,13 @@ import subprocess
 from chaoslat.ledger.ledger import Entry
 
 DEADLINE_S = 10.0
-_GONE = ("refused", "not found", "no such host", "no such file", "unable to connect")
+_GONE = (
+    "connection refused",
+    "not found",
+    "no such host",
+    "no such file",
+    "unable to connect to the server: dial",
+)
 
 
 def kube(entry: Entry) -> None:

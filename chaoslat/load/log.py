@@ -120,6 +120,12 @@ class LatencyLog:
         return _as_known(self._rows[first:end], _to_ns(now_s))
 
     @property
+    def mean_gap_s(self) -> float:
+        """Between the requests read so far; 0 of fewer than two."""
+        due_ns = self._rows["due_ns"][: self._count]
+        return float(due_ns[-1] - due_ns[0]) / 1e9 / (self._count - 1) if self._count > 1 else 0.0
+
+    @property
     def last_due_s(self) -> float:
         """When the last request read so far was due; -inf before the first."""
         return float(self._rows["due_ns"][self._count - 1]) / 1e9 if self._count else -math.inf

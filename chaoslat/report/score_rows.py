@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from chaoslat.proportion import Proportion
 from chaoslat.score.figures import Score, Spread
 from chaoslat.score.matrix import Matrix
 from chaoslat.score.pairing import Paired
-from chaoslat.score.proportion import Proportion
 
 CORNER = "truth \\ diagnosis"
 DASH = "-"

@@ -6,11 +6,11 @@ two runbooks on the same trials. Nothing here touches a system.
 
 from __future__ import annotations
 
+from chaoslat.proportion import CONFIDENCE, Proportion, proportion
 from chaoslat.score.figures import CauseScore, ExperimentScore, Score, Spread, score, scores
 from chaoslat.score.gates import Demand, Gate, Ruled, check, gate_of_project, parse_gate
 from chaoslat.score.matrix import Cell, Matrix, matrix
 from chaoslat.score.pairing import Paired, paired
-from chaoslat.score.proportion import CONFIDENCE, Proportion, proportion
 from chaoslat.score.trials import Found, Trial, find_recordings, of_verdicts, read
 
 __all__ = [

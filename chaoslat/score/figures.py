@@ -13,8 +13,8 @@ from operator import itemgetter
 import numpy as np
 
 from chaoslat.model import Cause
+from chaoslat.proportion import Proportion, proportion
 from chaoslat.score.matrix import Matrix, matrix
-from chaoslat.score.proportion import Proportion, proportion
 from chaoslat.score.trials import INCONCLUSIVE, Trial, in_order
 
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from chaoslat.errors import UsageError
+from chaoslat.proportion import Proportion
 from chaoslat.score.figures import Score
-from chaoslat.score.proportion import Proportion
 
 EACH = "each"
 OFF = "none"

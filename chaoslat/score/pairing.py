@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from scipy import stats
 
-from chaoslat.score.proportion import CONFIDENCE, proportion
+from chaoslat.proportion import CONFIDENCE, proportion
 from chaoslat.score.trials import Trial
 
 FORMULA = (

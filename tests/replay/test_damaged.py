@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaoslat.errors import ChaoslatError, ExperimentError
+from chaoslat.load.log import LatencyLog
 from chaoslat.recording import LATENCIES, OPERATOR, TRIAL
 from chaoslat.replay import replay
 
@@ -35,6 +36,14 @@ async def test_a_cut_latency_log_is_refused(copy, name, share):
     (folder / LATENCIES).write_bytes(whole[: int(len(whole) * share)])
     with pytest.raises(ExperimentError, match="damaged"):
         await replay(folder)
+
+
+def test_the_mean_gap_is_that_of_the_rate():
+    """What counts as an end too early follows the load: at one request in 2 s a gap of 10 s is nothing."""
+    log = LatencyLog(TRIALS / "none" / LATENCIES)
+    assert log.mean_gap_s == 0.0  # nothing read yet
+    log.between(0.0, 1e9, 1e9)
+    assert log.mean_gap_s == pytest.approx(1 / 60, rel=0.1)
 
 
 @pytest.mark.parametrize("slo_ms", [float("nan"), float("inf"), -1, 0, "30", None])

@@ -48,9 +48,8 @@ def create(ledger: Ledger, folder: Path, kubeconfig: Path, progress: Progress) -
     workloads = {name: nodeimage.image(name) for name in WORKLOADS}
     laid = ground.lay(ledger.run_id, ledger.promise, progress)
     laid.bring(*node_image, progress)
-    seed = MysqlSeed(paths.cache_root(), system=False).install(
-        progress
-    )  # for the very server that the image has
+    # for the very server that the image has
+    seed = MysqlSeed(paths.cache_root(), system=False).install(progress)
     config, ports = folder / "kind.yaml", _free_ports(tuple(NODE_PORTS))
     _write_config(config, ports, seed.path)
     kind = Kind(nodeimage.program("kind"), laid)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from pathlib import Path
 
-from chaoslat.backends.kind.places import as_json
 from chaoslat.backends.kind.state import NAMESPACE, KindState
 from chaoslat.backends.local.promises import Promises
 from chaoslat.cgroup.base import CgroupTree
@@ -68,7 +68,7 @@ class AppCpu:
         if self._promises.kept(self._target):
             return
         limit = resize.limit_of(self._kube, self._pod, CONTAINER, RESOURCE) or "0"
-        patch = as_json(resize.body(CONTAINER, cpu=limit))
+        patch = json.dumps(resize.body(CONTAINER, cpu=limit))
         argv = [
             "patch",
             "pod",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +46,3 @@ def _first_pid(tree: CgroupTree, path: str) -> int:
     if not pids:
         raise SystemLost("A container has no process", where=path)
     return min(pids)
-
-
-def as_json(value: object) -> str:
-    """For patches on a command line."""
-    return json.dumps(value, separators=(",", ":"))

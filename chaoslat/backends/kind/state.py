@@ -8,7 +8,6 @@ from pathlib import Path
 from chaoslat.backends.base import SystemInfo
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.state import State
-from chaoslat.ledger import scoped
 
 NAMESPACE = "chaoslat"
 KUBECONFIG = "kubeconfig"
@@ -18,7 +17,7 @@ KUBECONFIG = "kubeconfig"
 class KindLayout(Layout):
     """Cgroups as this machine sees them: the nodes are containers on it. `places`: names to paths.
 
-    app, proxy, mysqld: the containers'; db: the database's pod, which has the memory limit; node: the database's.
+    app, proxy, mysqld: the containers'; db: the database's pod, which has the memory limit.
     """
 
     places: dict[str, str] = field(default_factory=dict)
@@ -44,14 +43,6 @@ class KindLayout(Layout):
     def kubepods(self) -> str:
         """The parent of the database's pod: a pod is alive as long as its cgroup is there."""
         return self.db.rpartition("/")[0]
-
-    @property
-    def load(self) -> str:
-        return f"{scoped(self.run_id)}/load"
-
-    @property
-    def probe(self) -> str:
-        return f"{scoped(self.run_id)}/probe"
 
     @property
     def db_socket(self) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoslat import paths
+from chaoslat import paths, probes
 from chaoslat.backends.kind.cluster import NODE_PORTS, Cluster
 from chaoslat.backends.kind.state import NAMESPACE
 from chaoslat.backends.local import proxy_part
@@ -16,7 +16,7 @@ from chaoslat.kube.client import KubeClient
 from chaoslat.parts.mysql_seed import APP, DATABASE, ROWS
 
 READY_S = 90.0
-APP_CPU_LIMIT = "1500m"
+APP_LIMIT_SHARE = 0.75  # of the node: far above the need, and lifting it goes up on any machine
 
 
 def values(run_id: str, cluster: Cluster) -> dict[str, str]:
@@ -38,7 +38,7 @@ def values(run_id: str, cluster: Cluster) -> dict[str, str]:
         "ROWS": str(ROWS),
         "HOT_ROWS": str(HOT_ROWS),
         "POOL_SIZE": str(POOL_SIZE),
-        "APP_CPU_LIMIT": APP_CPU_LIMIT,
+        "APP_CPU_LIMIT": f"{probes.node_cpu().cores * APP_LIMIT_SHARE:g}",
         "APP_NODE_PORT": str(NODE_PORTS["app"]),
         "ADMIN_NODE_PORT": str(NODE_PORTS["admin"]),
         "TOXIPROXY_NODE_PORT": str(NODE_PORTS["toxiproxy"]),

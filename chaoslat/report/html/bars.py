@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from chaoslat.proportion import Proportion
 from chaoslat.report.html import svg
 from chaoslat.report.html.scale import Scale
 from chaoslat.report.score_rows import share
-from chaoslat.score.proportion import Proportion
 
 WIDTH, HEIGHT, PAD = 140, 18, 6
 

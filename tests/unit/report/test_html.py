@@ -255,7 +255,14 @@ def test_nothing_that_was_recorded_becomes_markup(tmp_path):
     bad = replace(bad, reason=evil, backend=evil, injected={evil: evil})
     bad = replace(bad, diagnosis=replace(bad.diagnosis, findings=(finding,), runbook=evil, causes=(evil,)))
     Recording(tmp_path / "t").describe(
-        experiment=evil, description=evil, faults=[{"fault": evil}], versions={evil: evil}, started=evil
+        experiment=evil,
+        description=evil,
+        faults=[{"fault": evil}],
+        versions={evil: evil},
+        started=evil,
+        runbook=evil,
+        seed=1,
+        slo_ms=30.0,
     )
     page = render(of_verdicts([bad]))
     assert "<script" not in page
