@@ -6,20 +6,13 @@ as if the network were slow. The app itself is never throttled.
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from chaoslat.backends.base import Saboteur
 from chaoslat.faults import decoy
-from chaoslat.faults.base import Bench, FaultDef, Level, Params
+from chaoslat.faults.base import Bench, FaultDef, Level
+from chaoslat.faults.quota import LimitParams
 
 
-class DatabaseCpuParams(Params):
-    """`limit_cores`: the limit of the database; absent: calibrated."""
-
-    limit_cores: float | None = Field(default=None, gt=0, le=1024)
-
-
-async def inject(bench: Bench, params: DatabaseCpuParams) -> Level:
+async def inject(bench: Bench, params: LimitParams) -> Level:
     return await decoy.limit(bench, "database", params.limit_cores)
 
 
@@ -31,7 +24,7 @@ FAULT = FaultDef(
     name="database-cpu",
     cause="database",
     doc="CFS quota on the database's cgroup, so tight that it throttles",
-    params=DatabaseCpuParams,
+    params=LimitParams,
     inject=inject,
     undo=undo,
 )

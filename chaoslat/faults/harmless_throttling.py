@@ -10,10 +10,10 @@ from pydantic import Field
 
 from chaoslat.backends.base import Decoys, Saboteur, decoys_of
 from chaoslat.errors import ChaoslatError
-from chaoslat.faults import decoy
+from chaoslat.faults import decoy, quota
 from chaoslat.faults.base import Bench, FaultDef, Level, Params
 from chaoslat.faults.calibrate import over
-from chaoslat.faults.cpu_limit import PERIOD_US
+from chaoslat.faults.quota import Place
 from chaoslat.model import NONE
 
 NICE = 19
@@ -33,14 +33,15 @@ async def inject(bench: Bench, params: HarmlessThrottlingParams) -> Level:
     """One burner, and a quota just below what it and the app need. Raises ChaoslatError unless that throttles and
     harms nobody: a decoy that breaks the SLO by itself would be no decoy."""
     decoys = decoy.means(bench.saboteur)
-    used = await decoy.used_cores(bench, "app")
+    app = decoy.place(bench.saboteur, "app")
+    used = await quota.used_cores(bench, app, decoy.USE_S)
     await decoys.start_burners(1, beside_app=True, nice=NICE, on_s=FOREVER_S, off_s=0.0)
     for part in SOFTER:
-        await decoy.set_cores(decoys, "app", (1.0 + used) * (1.0 - part * params.stall))
+        await quota.set_cores(app, (1.0 + used) * (1.0 - part * params.stall))
         over_slo, throttled_per_s = await _look(bench)
         bench.progress(f"throttled {throttled_per_s:.1f} times a second, {over_slo:.1%} over the SLO")
         if over_slo <= HARMLESS and throttled_per_s > 0:
-            return await _level(decoys, throttled_per_s)
+            return await _level(decoys, app, throttled_per_s)
     raise ChaoslatError("The throttling cannot be made harmless on this machine now", where="app's cgroup")
 
 
@@ -53,10 +54,9 @@ async def _look(bench: Bench) -> tuple[float, float]:
     return over(seen, bench.slo_ms), throttled / (bench.operator.now_s() - start_s)
 
 
-async def _level(decoys: Decoys, throttled_per_s: float) -> Level:
-    quota_us = await decoys.quota_us("app")
+async def _level(decoys: Decoys, app: Place, throttled_per_s: float) -> Level:
     return {
-        "limit of app": f"{(quota_us or 0) / PERIOD_US:.3f} cores",
+        "limit of app": f"{await quota.limit_cores(app):.3f} cores",
         "burners in the app's cgroup": str(await decoys.burners()),
         "throttled periods": f"{throttled_per_s:.1f} a second",
     }

@@ -4,7 +4,7 @@ import pytest
 
 from chaoslat import faults
 from chaoslat.errors import ChaoslatError, EnvironmentMissing
-from chaoslat.faults.cpu_limit import PERIOD_US
+from chaoslat.faults.quota import PERIOD_US
 from chaoslat.model import CgroupCpu
 from tests.doubles import LevelledOperator, VirtualTime, bench
 
