@@ -14,7 +14,7 @@ import typer
 from chaoslat.cli import exits
 from chaoslat.cli.output import print_error
 from chaoslat.errors import ChaoslatError
-from chaoslat.interruption import Terminated
+from chaoslat.interruption import Terminated, interruptible
 from chaoslat.seeds import MAX_SEED, fresh_seed
 from chaoslat.session import Keep
 
@@ -93,7 +93,8 @@ def command(
 def run_guarded(act: Callable[[], int], *, as_json: bool) -> int:
     """The exit code of `act`; no traceback for what a user can meet."""
     try:
-        return act()
+        with interruptible():  # SIGTERM too ends what is open: temporary folders, processes, a system
+            return act()
     except ChaoslatError as error:
         print_error(error, as_json=as_json)
         return error.exit_code

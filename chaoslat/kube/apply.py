@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import tenacity
 from kubernetes import utils
 from kubernetes.utils import FailToCreateError
 from ruamel.yaml import YAML
 
 from chaoslat.errors import EnvironmentMissing, SystemLost
 from chaoslat.kube.client import KubeClient, reason
+from chaoslat.waiting import retrying
 
 POLL_S = 0.25
 LOG_LINES = 15
@@ -52,12 +52,7 @@ def _create(kube: KubeClient, one: dict[str, Any], _request_timeout: float) -> N
 
 def ready_pod(kube: KubeClient, app: str, deadline_s: float) -> Any:
     """The one ready pod with label app=`app`. Raises SystemLost with events and container logs when there is none."""
-    waiting = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(NotReady),
-        wait=tenacity.wait_fixed(POLL_S),
-        stop=tenacity.stop_after_delay(deadline_s),
-        reraise=True,
-    )
+    waiting = retrying(NotReady, deadline_s, POLL_S)
     try:
         return waiting(_ready_now, kube, app)
     except NotReady as last:

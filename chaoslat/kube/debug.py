@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tenacity
-
 from chaoslat.errors import SystemLost
 from chaoslat.kube.client import KubeClient
+from chaoslat.waiting import retrying
 
 NAME = "chaoslat-debug"
 START_S = 30.0
@@ -59,12 +58,7 @@ def attach(kube: KubeClient, debug: Debug, deadline_s: float = START_S) -> str:
     """
     pod = _read(kube, debug.pod)
     name = running(pod, debug) or _add(kube, pod, debug)
-    waiting = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(NotRunning),
-        wait=tenacity.wait_fixed(POLL_S),
-        stop=tenacity.stop_after_delay(deadline_s),
-        reraise=True,
-    )
+    waiting = retrying(NotRunning, deadline_s, POLL_S)
     try:
         waiting(_running_now, kube, debug, name)
     except NotRunning as last:

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import platform
 import sys
-import threading
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from chaoslat import nodeimage
-from chaoslat.backends.base import Progress
 from chaoslat.backends.kind import cluster, places, workloads
 from chaoslat.backends.kind.memory import fill_and_limit
 from chaoslat.backends.kind.places import Place
 from chaoslat.backends.kind.reach import until_it_answers
 from chaoslat.backends.kind.state import KUBECONFIG, NAMESPACE, KindLayout, KindState
 from chaoslat.backends.local import database, folder
-from chaoslat.backends.local.building import Cancelled
+from chaoslat.backends.local.builder import Builder
 from chaoslat.backends.local.layout import Layout
-from chaoslat.backends.local.parts import Children, Part
+from chaoslat.backends.local.parts import Part
 from chaoslat.backends.local.prober_part import environment, wait_until_ready
 from chaoslat.backends.local.proxy import Toxiproxy
-from chaoslat.cgroup.base import CgroupTree
 from chaoslat.cgroup.realtime import allow_realtime
 from chaoslat.kube.client import KubeClient
-from chaoslat.ledger import Ledger, run_folder, scoped
+from chaoslat.ledger import run_folder, scoped
 from chaoslat.ledger.marks import mark_tree
 from chaoslat.ledger.owner import start_ticks
 from chaoslat.probes import prober
@@ -34,22 +30,10 @@ PARTS = {"app": "app", "toxiproxy": "proxy", "mysqld": "database"}
 """Part -> the label of its pod."""
 
 
-@dataclass
-class Builder:
-    """Builds one system in the thread that calls `build`; `cancel` may come from another one."""
-
-    ledger: Ledger
-    tree: CgroupTree
-    children: Children
-    progress: Progress
-    _cancelled: threading.Event = field(default_factory=threading.Event)
-
-    def cancel(self) -> None:
-        """Stop before the next part is made."""
-        self._cancelled.set()
+class KindBuilder(Builder[KindState]):
+    """A cluster, and all that runs on it."""
 
     def build(self) -> KindState:
-        """All of it. Raises ChaoslatError, or `Cancelled`."""
         base = KindLayout(self.ledger.run_id, folder.choose(self.ledger.run_id))
         self._promise(base)
         _make_folder(base)
@@ -151,11 +135,6 @@ class Builder:
             "kernel": platform.release(),
             "cgroup": f"v{self.tree.version}",
         }
-
-    def _say(self, line: str) -> None:
-        if self._cancelled.is_set():
-            raise Cancelled
-        self.progress(line)
 
 
 def _make_folder(layout: Layout) -> None:

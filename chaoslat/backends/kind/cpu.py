@@ -6,7 +6,6 @@ import asyncio
 import json
 import threading
 import time
-from pathlib import Path
 
 from chaoslat.backends.kind.state import NAMESPACE, KindState
 from chaoslat.backends.local.promises import Promises
@@ -25,9 +24,11 @@ RESOURCE = "cpu"
 class AppCpu:
     """One hand's access to the limit, an operator's or a saboteur's: each promises its own undo."""
 
-    def __init__(self, state: KindState, tree: CgroupTree, promises: Promises, target: str) -> None:
-        self._state, self._tree, self._promises, self._target = state, tree, promises, target
-        self._kube = KubeClient(Path(state.kubeconfig), NAMESPACE)
+    def __init__(
+        self, state: KindState, tree: CgroupTree, kube: KubeClient, promises: Promises, target: str
+    ) -> None:
+        self._state, self._tree, self._kube = state, tree, kube
+        self._promises, self._target = promises, target
         self._lock = threading.Lock()
 
     @property
@@ -56,9 +57,6 @@ class AppCpu:
         before = self._before()
         if self._promises.fulfil(self._target):
             self._await(before)
-
-    def close(self) -> None:
-        self._kube.close()
 
     @property
     def _pod(self) -> str:

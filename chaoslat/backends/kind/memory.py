@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoslat.backends.kind.reach import retrying
+from chaoslat.backends.kind.reach import DEADLINE_S, PAUSE_S
 from chaoslat.backends.kind.state import KindLayout
 from chaoslat.backends.local import database, memory
 from chaoslat.backends.local.parts import NotYet, Part
@@ -13,6 +13,7 @@ from chaoslat.kube.resize import resize
 from chaoslat.ledger.owner import start_ticks
 from chaoslat.parts.mysql_seed import PROBE
 from chaoslat.probes.mysql import MysqlAddress, MysqlSession
+from chaoslat.waiting import retrying
 
 RECLAIM_S = 10.0
 CONTAINER = "mysql"
@@ -27,7 +28,7 @@ def fill_and_limit(kube: KubeClient, tree: CgroupTree, layout: KindLayout, pod: 
     database.wait_until_ready(server, layout)
     session = MysqlSession(MysqlAddress("127.0.0.1", port, PROBE.user, PROBE.password))
     try:
-        retrying(SystemLost)(session.rows, "SELECT 1")
+        retrying(SystemLost, DEADLINE_S, PAUSE_S)(session.rows, "SELECT 1")
         database.scan(session)
         cost_bytes = memory.cgroup_cost_bytes(tree, layout)
         limit_bytes = memory.choose_limit_bytes(tree.memory(layout.db), cost_bytes)
@@ -42,7 +43,7 @@ def fill_and_limit(kube: KubeClient, tree: CgroupTree, layout: KindLayout, pod: 
 def _limit(kube: KubeClient, tree: CgroupTree, layout: KindLayout, pod: str, limit_bytes: int) -> None:
     resize(kube, pod, CONTAINER, memory=str(limit_bytes))
     try:
-        retrying(NotYet)(_limited, tree, layout, limit_bytes)
+        retrying(NotYet, DEADLINE_S, PAUSE_S)(_limited, tree, layout, limit_bytes)
     except NotYet as last:
         raise SystemLost(
             "The memory limit was not resized in place", where=layout.db, why=str(last)

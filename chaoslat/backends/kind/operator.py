@@ -18,6 +18,7 @@ from chaoslat.backends.local.operator import LocalOperator
 from chaoslat.backends.local.promises import Promises
 from chaoslat.cgroup.base import CgroupTree
 from chaoslat.errors import ChaoslatError
+from chaoslat.kube.client import KubeClient
 from chaoslat.kube.resize import PERIOD_US
 from chaoslat.load.log import LatencyLog
 from chaoslat.model import FreshConnect, SocketInfo
@@ -33,13 +34,14 @@ class KindOperator(LocalOperator):
         self,
         state: KindState,
         tree: CgroupTree,
+        kube: KubeClient,
         session: MysqlSession,
         promises: Promises,
         log: Callable[[], LatencyLog],
     ) -> None:
         super().__init__(state, tree, session, promises, log)
         self._address = state.address
-        self._cpu = AppCpu(state, tree, promises, CPU_TARGET)
+        self._cpu = AppCpu(state, tree, kube, promises, CPU_TARGET)
 
     async def set_cpu_quota(self, path: str, quota_us: int | None) -> None:
         """`path` is the container's cgroup or its pod's: the kubelet sets both from one limit.
@@ -69,7 +71,3 @@ class KindOperator(LocalOperator):
     async def undo_interventions(self) -> None:
         await asyncio.to_thread(self._cpu.restore)
         await super().undo_interventions()
-
-    def close(self) -> None:
-        """Drop the connections to the cluster."""
-        self._cpu.close()

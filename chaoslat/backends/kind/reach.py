@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import requests
-import tenacity
 
 from chaoslat.backends.local.parts import NotYet
 from chaoslat.errors import SystemLost
+from chaoslat.waiting import retrying
 
 DEADLINE_S = 20.0
 PAUSE_S = 0.2
 
 
-def retrying(*kinds: type[BaseException]) -> tenacity.Retrying:
-    """Try again after these errors, until the deadline; then the last of them is raised."""
-    return tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(kinds),
-        wait=tenacity.wait_fixed(PAUSE_S),
-        stop=tenacity.stop_after_delay(DEADLINE_S),
-        reraise=True,
-    )
-
-
 def until_it_answers(url: str) -> None:
     """Ask until the answer is 200. Raises SystemLost after the deadline."""
     try:
-        retrying(NotYet)(_ask, url)
+        retrying(NotYet, DEADLINE_S, PAUSE_S)(_ask, url)
     except NotYet as last:
         raise SystemLost(f"Nothing answers within {DEADLINE_S:.0f} s", where=url, why=str(last)) from last
 

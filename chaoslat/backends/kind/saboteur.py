@@ -10,6 +10,7 @@ from chaoslat.backends.kind.state import KindState
 from chaoslat.backends.local.promises import Promises
 from chaoslat.backends.local.saboteur import LocalSaboteur
 from chaoslat.cgroup.base import CgroupTree
+from chaoslat.kube.client import KubeClient
 from chaoslat.kube.resize import PERIOD_US
 from chaoslat.probes.mysql import MysqlSession
 
@@ -19,9 +20,11 @@ CPU_TARGET = "app's CPU limit"
 class KindSaboteur(LocalSaboteur):
     """Implements `chaoslat.backends.base.Saboteur`."""
 
-    def __init__(self, state: KindState, tree: CgroupTree, session: MysqlSession, promises: Promises) -> None:
+    def __init__(
+        self, state: KindState, tree: CgroupTree, kube: KubeClient, session: MysqlSession, promises: Promises
+    ) -> None:
         super().__init__(state, tree, session, promises)
-        self._cpu = AppCpu(state, tree, promises, CPU_TARGET)
+        self._cpu = AppCpu(state, tree, kube, promises, CPU_TARGET)
 
     async def set_cpu_quota(self, quota_us: int | None) -> None:
         """None: all cores of the node."""
@@ -31,6 +34,6 @@ class KindSaboteur(LocalSaboteur):
     async def restore_cpu_quota(self) -> None:
         await asyncio.to_thread(self._cpu.restore)
 
-    def close(self) -> None:
-        """Drop the connections to the cluster."""
-        self._cpu.close()
+    def _make_decoys(self) -> None:
+        """They are made of local parts; none is here yet."""
+        return

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from chaoslat.backends.kind import health
 from chaoslat.backends.kind.operator import KindOperator
 from chaoslat.backends.kind.saboteur import KindSaboteur
-from chaoslat.backends.kind.state import KindState
+from chaoslat.backends.kind.state import NAMESPACE, KindState
 from chaoslat.backends.local.parts import Children
 from chaoslat.backends.local.promises import Promises
 from chaoslat.backends.local.system import LocalSystem
 from chaoslat.cgroup.base import CgroupTree
+from chaoslat.kube.client import KubeClient
 from chaoslat.ledger import Ledger
 
 
@@ -19,14 +21,14 @@ class KindSystem(LocalSystem):
     """Implements `chaoslat.backends.base.System`."""
 
     def __init__(self, made: KindState, tree: CgroupTree, ledger: Ledger, children: Children) -> None:
-        self._kind = made
+        self._kind, self._kube = made, KubeClient(Path(made.kubeconfig), NAMESPACE)
         super().__init__(made, tree, ledger, children)
 
     def _make_operator(self, promises: Promises) -> KindOperator:
-        return KindOperator(self._kind, self._tree, self._session, promises, lambda: self.log)
+        return KindOperator(self._kind, self._tree, self._kube, self._session, promises, lambda: self.log)
 
     def _make_saboteur(self, promises: Promises) -> KindSaboteur:
-        return KindSaboteur(self._kind, self._tree, self._session, promises)
+        return KindSaboteur(self._kind, self._tree, self._kube, self._session, promises)
 
     async def check(self) -> tuple[str, ...]:
         return await self.lost() or await super().check()
@@ -40,7 +42,5 @@ class KindSystem(LocalSystem):
         return await asyncio.to_thread(health.lost, self._kind)
 
     async def close(self) -> None:
-        for hand in (self._operator, self._saboteur):
-            if isinstance(hand, KindOperator | KindSaboteur):
-                hand.close()
+        self._kube.close()
         await super().close()

@@ -3,47 +3,27 @@
 from __future__ import annotations
 
 import platform
-import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 from chaoslat import paths
-from chaoslat.backends.base import Progress
 from chaoslat.backends.local import app, database, folder, memory, network, prober_part, proxy_part
+from chaoslat.backends.local.builder import Builder
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.network import Link
-from chaoslat.backends.local.parts import Children, Part
+from chaoslat.backends.local.parts import Part
 from chaoslat.backends.local.proxy import Toxiproxy
 from chaoslat.backends.local.state import State
-from chaoslat.cgroup.base import CgroupTree
 from chaoslat.cgroup.realtime import allow_realtime
-from chaoslat.ledger import Ledger
 from chaoslat.parts import all_parts
 from chaoslat.parts.base import Found, need
 from chaoslat.parts.mysql_seed import PROBE, MysqlSeed
 from chaoslat.probes.mysql import MysqlAddress, MysqlSession
 
 
-class Cancelled(Exception):
-    """Building was told to stop."""
-
-
-@dataclass
-class Builder:
-    """Builds one system in the thread that calls `build`; `cancel` may come from another one."""
-
-    ledger: Ledger
-    tree: CgroupTree
-    children: Children
-    progress: Progress
-    _cancelled: threading.Event = field(default_factory=threading.Event)
-
-    def cancel(self) -> None:
-        """Stop before the next part is made."""
-        self._cancelled.set()
+class LocalBuilder(Builder[State]):
+    """All parts of a local system."""
 
     def build(self) -> State:
-        """All parts. Raises ChaoslatError, or `Cancelled`."""
         found = {part.name: part for part in map(need, (part.find() for part in all_parts()))}
         layout = Layout(self.ledger.run_id, folder.choose(self.ledger.run_id))
         self._promise(layout)
@@ -128,8 +108,3 @@ class Builder:
             "kernel": platform.release(),
             "cgroup": f"v{self.tree.version}",
         }
-
-    def _say(self, line: str) -> None:
-        if self._cancelled.is_set():
-            raise Cancelled
-        self.progress(line)

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-import tenacity
-
 from chaoslat.errors import SystemLost
 from chaoslat.ledger.owner import start_ticks
+from chaoslat.waiting import retrying
 
 T = TypeVar("T")
 TAIL_LINES = 15
@@ -88,14 +87,9 @@ def wait_for(part: Part, what: str, attempt: Callable[[], T], deadline_s: float)
             raise part.died()
         return attempt()
 
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(NotYet),
-        wait=tenacity.wait_fixed(POLL_S),
-        stop=tenacity.stop_after_delay(deadline_s),
-        reraise=True,
-    )
+    asking = retrying(NotYet, deadline_s, POLL_S)
     try:
-        return retrying(alive_and)
+        return asking(alive_and)
     except NotYet as last:
         why = f"{last}\n{tail(Path(part.log))}".strip()
         raise SystemLost(f"{part.name}: {what} did not happen within {deadline_s:.0f} s", why=why) from last

@@ -29,8 +29,11 @@ class LocalSaboteur:
         self._tree, self._session, self._promises = tree, session, promises
         self._app = state.app
         self._toxiproxy = Toxiproxy(state.ports["toxiproxy"])
-        # A backend that is made of this one's parts elsewhere has none of them.
-        self.decoys = LocalDecoys(state.layout, tree, promises) if state.backend == "local" else None
+        self.decoys = self._make_decoys()
+
+    def _make_decoys(self) -> LocalDecoys | None:
+        """None on a backend that is made of this one's parts and has no decoys."""
+        return LocalDecoys(self._layout, self._tree, self._promises)
 
     # CPU quota
     async def cpu_quota_us(self) -> int | None:
