@@ -257,3 +257,24 @@ def test_every_diagnosis_of_a_kept_system_writes_its_own_load_log(tmp_path):
     assert first.parent == second.parent == tmp_path
     assert first != second
     assert not second.exists()
+
+
+def test_sigterm_unwinds_any_command_and_becomes_its_exit_code():
+    import os
+    import signal
+
+    from chaoslat.cli.app import run_guarded
+
+    unwound = []
+
+    def act():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        finally:
+            unwound.append(True)
+
+    before = signal.getsignal(signal.SIGTERM)
+    assert run_guarded(act, as_json=False) == 128 + signal.SIGTERM
+    assert unwound == [True]
+    assert signal.getsignal(signal.SIGTERM) is before
