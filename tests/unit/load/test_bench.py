@@ -18,13 +18,22 @@ STALLS_NS = ((1_000_000_000, 1_100_000_000), (1_937_000_000, 2_040_000_000))
     [(0.5, 0.0), (1.0, 100.0), (1.099, 1.0), (1.1, 0.0), (1.5, 0.0), (1.937, 103.0), (2.0, 40.0), (3.0, 0.0)],
 )
 def test_a_request_takes_what_is_left_of_the_stall(due_s: float, expected_ms: float) -> None:
-    assert true_latency_ms(np.array([due_s]), STALLS_NS)[0] == pytest.approx(expected_ms, abs=1e-6)
+    assert _truth_ms(due_s, answered_ms=0.0) == pytest.approx(expected_ms, abs=1e-6)
+
+
+@pytest.mark.parametrize(("due_s", "expected_ms"), [(1.0, 100.4), (1.5, 0.0)])
+def test_the_server_s_own_work_belongs_to_the_truth(due_s: float, expected_ms: float) -> None:
+    assert _truth_ms(due_s, answered_ms=0.4) == pytest.approx(expected_ms, abs=1e-6)
+
+
+def _truth_ms(due_s: float, answered_ms: float) -> float:
+    return float(true_latency_ms(np.array([due_s]), np.array([answered_ms]), STALLS_NS)[0])
 
 
 def test_the_formula_agrees_with_the_arithmetic() -> None:
     stalls = tuple((k * 937_000_000, k * 937_000_000 + 100_000_000) for k in range(100))
     due_s = np.linspace(0, 93.7, 1_000_000, endpoint=False)
-    truth_ms = true_latency_ms(due_s, stalls)
+    truth_ms = true_latency_ms(due_s, np.zeros_like(due_s), stalls)
     for q in (95.0, 99.0):
         assert np.percentile(truth_ms, q) == pytest.approx(analytic_ms(q), abs=0.01)
     assert (analytic_ms(95), analytic_ms(99)) == pytest.approx((53.15, 90.63))
