@@ -170,7 +170,7 @@ class Decoys(Protocol):
     async def start_burners(
         self, count: int, *, beside_app: bool, nice: int, on_s: float, off_s: float
     ) -> None:
-        """Processes that compute for `on_s`, then rest for `off_s`: as a pod of their own, or in the app's cgroup."""
+        """Processes that compute for `on_s`, then rest for `off_s`: each a pod of its own, or in the app's cgroup."""
         ...
 
     async def stop_burners(self) -> None: ...

@@ -11,6 +11,7 @@ from chaoslat.faults.base import Bench, Level
 from chaoslat.faults.quota import Place
 
 USE_S = 5.0
+HARDEST = 0.95  # use / limit: beyond it the queue never drains, and nobody would call that a tail
 
 
 def means(saboteur: Saboteur) -> Decoys:
@@ -41,7 +42,7 @@ async def limit(bench: Bench, name: str, limit_cores: float | None) -> Level:
         await quota.set_cores(where, limit_cores)
     else:
         used = await quota.used_cores(bench, where, USE_S)
-        await quota.calibrate(bench, where, used, hardest=1.1, looks=1)
+        await quota.calibrate(bench, where, used, hardest=HARDEST, looks=2)
     return {f"limit of {name}": f"{await quota.limit_cores(where):.3f} cores"}
 
 

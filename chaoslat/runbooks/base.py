@@ -57,6 +57,7 @@ class Case:
     interventions: list[str] = field(default_factory=list)
     answers: dict[str, Answer] | None = None  # of the comparison of CPU limit and pool, once it has run
     cured: bool = False  # whether the SLO came back with the comparison's winners lifted
+    findings: list[Finding] = field(default_factory=list)  # of the steps before
 
     @property
     def window(self) -> Window:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaoslat.model import Evidence, Finding, Outcome, StatementStats
+from chaoslat.model import CgroupCpu, Evidence, Finding, Outcome, StatementStats
 from chaoslat.runbooks.base import Case, StepDef, StepParams
 from chaoslat.runbooks.budget import relief, server_part_ms
 from chaoslat.runbooks.window import Window
@@ -18,11 +18,13 @@ THROTTLED = 0.1  # of the periods
 
 
 class DatabaseParams(StepParams):
-    """`implicates`, `clears`: share of the tail in the database; `server_share`: of query time, seen by the server."""
+    """`implicates`, `clears`: share of the tail in the database; `server_share`: of query time, seen by the server;
+    `stalled`: fraction of the periods in which a quota stops the database."""
 
     implicates: float = 2 / 3
     clears: float = 0.2
     server_share: float = 0.5
+    stalled: float = 0.5
 
 
 async def run(case: Case, params: DatabaseParams) -> Finding:
@@ -44,6 +46,12 @@ async def run(case: Case, params: DatabaseParams) -> Finding:
             f"the server itself spends {share:.0%} of the query time, and {gain.share:.0%} of the tail goes with it. "
             f"{_kind(window)}"
         )
+        return STEP.finding(Outcome.IMPLICATED, text, *figures, settles=gain.over_after <= 0.01)
+    cleared = all(finding.outcome is not Outcome.INCONCLUSIVE for finding in case.findings)
+    if gain.share >= params.implicates and _stalled(window) >= params.stalled and cleared:
+        # Its statement clock sees a part only: it also stands still before it begins to time a statement and
+        # before it answers. What else could do that (path, reclaim) has been looked at and cleared.
+        text = f"{gain.share:.0%} of the tail is query time, and the server stands still in it. {_throttled(window)}"
         return STEP.finding(Outcome.IMPLICATED, text, *figures, settles=gain.over_after <= 0.01)
     text = f"{gain.share:.0%} of the tail is query time, of which the server accounts for {share:.0%}"
     return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
@@ -76,10 +84,20 @@ def _kind(window: Window) -> str:
     return f"The slowest takes {mean_ms:.1f} ms on average, and {what}: {worst.digest_text[:80]}"
 
 
+def _worst(window: Window) -> CgroupCpu | None:
+    return max(window.db.cpu, key=lambda c: c.throttled_periods, default=None)
+
+
+def _stalled(window: Window) -> float:
+    """Fraction of the periods of the window in which a quota stopped the database."""
+    worst = _worst(window)
+    return worst.throttled_periods / max(worst.periods, 1) if worst else 0.0
+
+
 def _throttled(window: Window) -> str:
     """The cgroup whose quota stalls the database; empty when none does in a tenth of its periods."""
-    worst = max(window.db.cpu, key=lambda c: c.throttled_periods, default=None)
-    if worst is None or worst.throttled_periods <= THROTTLED * max(worst.periods, 1):
+    worst = _worst(window)
+    if worst is None or _stalled(window) <= THROTTLED:
         return ""
     return (
         f"The database is throttled: {worst.path} (limit {worst.limit_cores or 0:.2f} cores) in "

@@ -53,20 +53,18 @@ async def diagnose(
     """
     case = Case(operator, slo_ms, random.Random(f"{seed}:diagnose"), progress, note)
     started_s = operator.now_s()
-    findings = await _run_steps(runbook, case)
-    if runbook.closing_look and _unexplained(findings):
-        findings.append(await _closing_look(case))
-    return _conclude(runbook, case, findings, operator.now_s() - started_s)
+    await _run_steps(runbook, case)
+    if runbook.closing_look and _unexplained(case.findings):
+        case.findings.append(await _closing_look(case))
+    return _conclude(runbook, case, case.findings, operator.now_s() - started_s)
 
 
-async def _run_steps(runbook: Runbook, case: Case) -> list[Finding]:
-    findings: list[Finding] = []
+async def _run_steps(runbook: Runbook, case: Case) -> None:
     for planned in runbook.steps:
         case.progress(f"step {planned.step.name}: {planned.step.hypothesis}")
-        findings += await _run_step(planned, case)
-        if findings[-1].settles:
-            break
-    return findings
+        case.findings += await _run_step(planned, case)
+        if case.findings[-1].settles:
+            return
 
 
 async def _run_step(planned: Planned, case: Case) -> list[Finding]:

@@ -56,28 +56,28 @@ class LocalDecoys:
     async def start_burners(
         self, count: int, *, beside_app: bool, nice: int, on_s: float, off_s: float
     ) -> None:
-        path = self._layout.app if beside_app else self._neighbour
-        await asyncio.to_thread(self._start_burners, count, path, (str(nice), str(on_s), str(off_s)))
+        paths = [self._layout.app] * count if beside_app else [self._neighbour(n) for n in range(count)]
+        await asyncio.to_thread(self._start_burners, paths, (str(nice), str(on_s), str(off_s)))
 
-    def _start_burners(self, count: int, path: str, args: tuple[str, ...]) -> None:
-        self._burners.stop()
-        if path == self._neighbour:
-            directories = list(self._tree.directories(path))
-            self._promises.keep(_NEIGHBOUR, "cgroup", paths=directories)  # type: ignore[arg-type]
-            self._tree.create(path)
-        self._burners.start(count, self._tree.launcher(path), args)
+    def _start_burners(self, paths: list[str], args: tuple[str, ...]) -> None:
+        self._stop_burners()
+        if pods := [path for path in paths if path != self._layout.app]:
+            directories = [directory for path in pods for directory in self._tree.directories(path)]
+            self._promises.keep(_NEIGHBOURS, "cgroup", paths=directories)  # type: ignore[arg-type]
+            for path in pods:
+                self._tree.create(path)
+        self._burners.start([self._tree.launcher(path) for path in paths], args)
 
     async def stop_burners(self) -> None:
         await asyncio.to_thread(self._stop_burners)
 
     def _stop_burners(self) -> None:
         self._burners.stop()
-        self._promises.fulfil(_NEIGHBOUR)
+        self._promises.fulfil(_NEIGHBOURS)
 
-    @property
-    def _neighbour(self) -> str:
+    def _neighbour(self, number: int) -> str:
         """A pod like any other."""
-        return f"{self._layout.kubepods}/batch-5e17"
+        return f"{self._layout.kubepods}/batch-5e17-{number}"
 
     # the database
     async def statement_delay_ms(self) -> float:
@@ -94,7 +94,7 @@ class LocalDecoys:
 
     async def start_lock(self, held_ms: float, free_ms: float) -> None:
         args = (str(self._layout.db_socket), TABLE, str(held_ms / 1000), str(free_ms / 1000))
-        await asyncio.to_thread(self._holders.start, 1, self._tree.launcher(self._layout.probe), args)
+        await asyncio.to_thread(self._holders.start, [self._tree.launcher(self._layout.probe)], args)
 
     async def stop_lock(self) -> None:
         await asyncio.to_thread(self._holders.stop)
@@ -108,7 +108,7 @@ class LocalDecoys:
         }
 
 
-_NEIGHBOUR = "neighbour's cgroup"
+_NEIGHBOURS = "neighbours' cgroups"
 
 
 def _quota(place: str) -> str:

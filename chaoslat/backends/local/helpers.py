@@ -24,10 +24,11 @@ class Helpers:
         self._name, self._program, self._log, self._promises = name, program, log, promises
         self._children: list[subprocess.Popen[bytes]] = []
 
-    def start(self, count: int, launcher: Sequence[str], args: Sequence[str]) -> None:
-        """Replace those that run by `count` new ones. Raises `SystemLost` when one does not stay alive."""
+    def start(self, launchers: Sequence[Sequence[str]], args: Sequence[str]) -> None:
+        """Replace those that run by a new one per launcher. Raises `SystemLost` when one does not stay alive."""
         self.stop()
-        for number in range(count):
+        count = len(launchers)
+        for number, launcher in enumerate(launchers):
             child = self._waiting(launcher, args)
             ticks = start_ticks(child.pid) or -1
             self._promises.keep(self._target(number), "process", pid=child.pid, start_ticks=ticks)

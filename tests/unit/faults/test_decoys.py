@@ -81,3 +81,28 @@ async def test_throttling_that_stays_harmful_is_refused(monkeypatch):
     fault = faults.get("harmless-throttling")
     with pytest.raises(ChaoslatError, match="cannot be made harmless"):
         await fault.inject(bench(operator), fault.params())
+
+
+class Crowded(Throttled):
+    """A double of a node: the more pods compute, the more requests are late."""
+
+    async def start_burners(self, count, **how):
+        assert not how["beside_app"]
+        self.level = count * PERIOD_US
+        self.started = count
+
+
+@pytest.mark.parametrize(("needed", "expected"), [(6, 6), (12, 20)])
+async def test_pods_are_added_until_the_app_waits_for_a_core(monkeypatch, needed, expected):
+    operator = Crowded(lambda pods: 0.2 if pods >= needed else 0.01)
+    means_of(monkeypatch, operator)
+    fault = faults.get("cpu-neighbour")
+    level = await fault.inject(bench(operator), fault.params())
+    assert level == {"pods that compute": str(expected)}
+
+
+async def test_as_many_pods_as_asked_for(monkeypatch):
+    operator = Crowded(lambda pods: 0.0)
+    means_of(monkeypatch, operator)
+    fault = faults.get("cpu-neighbour")
+    assert await fault.inject(bench(operator), fault.params(pods=3)) == {"pods that compute": "3"}
