@@ -74,12 +74,12 @@ async def test_burners_beside_the_app_are_in_its_cgroup(decoys, layout, tree):
     assert tree.pids(layout.app) == ()
 
 
-async def test_a_neighbour_has_a_cgroup_that_goes_with_it(decoys, layout, tree, ledger):
+async def test_each_neighbour_has_a_cgroup_that_goes_with_it(decoys, layout, tree, ledger):
     before = _pods(tree, layout)
-    for _ in range(2):
-        await decoys.start_burners(1, beside_app=False, **IDLE)
-        (pod,) = _pods(tree, layout) - before
-        assert len(tree.pids(f"{layout.kubepods}/{pod}")) == 1
+    for count in (3, 2):
+        await decoys.start_burners(count, beside_app=False, **IDLE)
+        pods = _pods(tree, layout) - before
+        assert [len(tree.pids(f"{layout.kubepods}/{pod}")) for pod in pods] == [1] * count
         assert tree.pids(layout.app) == ()
     for _ in range(2):
         await decoys.stop_burners()

@@ -146,7 +146,7 @@ def test_nothing_of_it_counts_among_the_apps_statements(server, view, app, promi
     before = digests(server)
     view.set(5)
     view.delay_ms()
-    holders.start(1, (), (str(socket), "shop.customers", "0.02", "0.02"))
+    holders.start([()], (str(socket), "shop.customers", "0.02", "0.02"))
     time.sleep(0.2)
     holders.stop()
     read_ms(app)
@@ -173,7 +173,7 @@ def test_a_lock_holds_the_apps_statement_up_until_the_holder_is_stopped(
     server, socket, promises, app, tmp_path
 ):
     holders = Helpers("lock holders", Path(lock_holder.__file__), tmp_path / "log", promises)
-    holders.start(1, (), (str(socket), "shop.customers", "0.2", "0.05"))
+    holders.start([()], (str(socket), "shop.customers", "0.2", "0.05"))
     try:
         end_s = time.monotonic() + 5
         slowest_ms = 0.0
@@ -190,9 +190,9 @@ def test_a_lock_holds_the_apps_statement_up_until_the_holder_is_stopped(
 def test_helpers_are_promised_counted_and_killed(ledger, promises, tmp_path):
     burners = Helpers("burners", Path(burner.__file__), tmp_path / "log", promises)
     assert burners.alive() == 0
-    burners.start(2, (), ("19", "0.01", "0.5"))
+    burners.start([(), ()], ("19", "0.01", "0.5"))
     assert (burners.alive(), len(list(ledger.pending()))) == (2, 2)
-    burners.start(1, (), ("19", "0.01", "0.5"))
+    burners.start([()], ("19", "0.01", "0.5"))
     assert (burners.alive(), len(list(ledger.pending()))) == (1, 1)
     burners.stop()
     burners.stop()
@@ -202,5 +202,5 @@ def test_helpers_are_promised_counted_and_killed(ledger, promises, tmp_path):
 def test_a_helper_that_dies_at_once_is_an_error(promises, tmp_path):
     missing = Helpers("burners", tmp_path / "nothing.py", tmp_path / "log", promises)
     with pytest.raises(SystemLost, match="has died"):
-        missing.start(1, (), ())
+        missing.start([()], ())
     missing.stop()
