@@ -56,6 +56,7 @@ class Case:
     windows: list[Window] = field(default_factory=list)
     interventions: list[str] = field(default_factory=list)
     answers: dict[str, Answer] | None = None  # of the comparison of CPU limit and pool, once it has run
+    compared_after: int = 0  # interventions that had been made when it began, itself included
     cured: bool = False  # whether the SLO came back with the comparison's winners lifted
     findings: list[Finding] = field(default_factory=list)  # of the steps before
 
@@ -63,6 +64,16 @@ class Case:
     def window(self) -> Window:
         """The latest window with the present settings."""
         return self.windows[-1]
+
+    @property
+    def outdated(self) -> tuple[str, ...]:
+        """Factors that a comparison did not implicate before something else was cured.
+
+        What removes less than two thirds of a tail is cleared, and beside another cause each may do less.
+        """
+        if len(self.interventions) <= self.compared_after:
+            return ()
+        return tuple(name for name, a in (self.answers or {}).items() if a.outcome != "implicated")
 
     async def observe(self, duration_s: float) -> Window:
         self.windows.append(await observe(self.operator, duration_s))

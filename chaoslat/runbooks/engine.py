@@ -14,6 +14,7 @@ from chaoslat.model import Diagnosis, Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Case, Note, Step, StepParams
 
 GONE_S = 10.0
+AGAIN_S = 10.0  # a comparison takes its floor and cap from a window without changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +54,34 @@ async def diagnose(
     """
     case = Case(operator, slo_ms, random.Random(f"{seed}:diagnose"), progress, note)
     started_s = operator.now_s()
-    await _run_steps(runbook, case)
+    await _run_steps(runbook.steps, case)
+    await _ask_again(runbook, case)
     if runbook.closing_look and _unexplained(case.findings):
         case.findings.append(await _closing_look(case))
     return _conclude(runbook, case, case.findings, operator.now_s() - started_s)
 
 
-async def _run_steps(runbook: Runbook, case: Case) -> None:
-    for planned in runbook.steps:
+async def _run_steps(steps: Sequence[Planned], case: Case) -> None:
+    for planned in steps:
         case.progress(f"step {planned.step.name}: {planned.step.hypothesis}")
         case.findings += await _run_step(planned, case)
         if case.findings[-1].settles:
             return
+
+
+async def _ask_again(runbook: Runbook, case: Case) -> None:
+    """A factor that was compared beside a cause that is cured by now is compared anew, where a tail is left."""
+    again = [planned for planned in runbook.steps if planned.step.name in case.outdated]
+    if not again or case.findings[-1].settles:
+        return
+    case.progress(
+        "a cause is cured and a tail is left: what was compared beside that cause is compared again"
+    )
+    case.answers = None
+    await case.observe(AGAIN_S)
+    names = {planned.step.name for planned in again}
+    case.findings = [finding for finding in case.findings if finding.step not in names]
+    await _run_steps(again, case)
 
 
 async def _run_step(planned: Planned, case: Case) -> list[Finding]:

@@ -49,6 +49,7 @@ async def answer(case: Case, factor: str) -> Answer | None:
     if case.answers is None:
         levers = await _open_levers(case)
         run = await blocks.compare(case, levers)
+        case.compared_after = len(case.interventions)
         case.answers = {lever.factor: read_answer(case.window, run, lever.factor) for lever in levers}
         if any(a.outcome == "implicated" for a in case.answers.values()):
             case.cured = await _slo_is_back(case, run)

@@ -5,7 +5,7 @@ import pytest
 from chaoslat.errors import ExperimentError, UsageError
 from chaoslat.model import Outcome
 from chaoslat.runbooks import STEPS, load, names
-from chaoslat.runbooks.base import StepDef, StepParams
+from chaoslat.runbooks.base import Answer, Case, StepDef, StepParams
 from chaoslat.runbooks.engine import Planned, Runbook, diagnose
 from tests.doubles import VirtualTime, requests
 
@@ -112,3 +112,55 @@ def test_a_bad_runbook_file_gets_file_and_line(tmp_path, text, where):
 def test_a_runbook_that_is_not_there(tmp_path):
     with pytest.raises(ExperimentError, match="cannot be read"):
         load(str(tmp_path / "none.yaml"))
+
+
+def compared(outcomes):
+    """A step that compares, and says at each call the next of these outcomes."""
+    said = iter(outcomes)
+
+    async def run(case, _params):
+        outcome = next(said)
+        if case.answers is None:
+            case.intervene("randomised blocks")
+            case.answers = {"compared": Answer(str(outcome), 1.0, 0.0, ())}
+            case.compared_after = len(case.interventions)
+        return made.finding(outcome, str(outcome), settles=outcome is Outcome.IMPLICATED)
+
+    made = StepDef("compared", "compared", "is it compared?", StepParams, run)
+    return Planned(made, StepParams())
+
+
+def cures(settles):
+    async def run(case, _params):
+        case.intervene("cured")
+        return made.finding(Outcome.IMPLICATED, "cured", settles=settles)
+
+    made = StepDef("cures", "cures", "is it cured?", StepParams, run)
+    return Planned(made, StepParams())
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    seen = []
+
+    async def observe(_case, duration_s):
+        seen.append(duration_s)
+
+    monkeypatch.setattr(Case, "observe", observe)
+    return seen
+
+
+@pytest.mark.parametrize("first", [Outcome.CLEARED, Outcome.INCONCLUSIVE])
+async def test_what_was_compared_beside_a_cause_is_compared_again_without_it(looks, first):
+    found = await run(compared([first, Outcome.IMPLICATED]), cures(settles=False))
+    assert set(found.causes) == {"cures", "compared"}
+    assert [f.step for f in found.findings] == ["cures", "compared"]
+    assert found.missing == ()
+    assert looks == [10.0]
+
+
+async def test_nothing_is_asked_again_where_the_cure_was_enough_or_nothing_was_compared(looks):
+    assert (await run(compared([Outcome.CLEARED]), cures(settles=True))).causes == ("cures",)
+    assert (await run(cures(settles=False), step("a", Outcome.CLEARED))).causes == ("cures",)
+    assert (await run(compared([Outcome.CLEARED]), step("a", Outcome.IMPLICATED))).causes == ("a",)
+    assert looks == []
