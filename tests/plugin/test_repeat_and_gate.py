@@ -159,8 +159,6 @@ def test_a_gate_holds_through_xdist(project):
     result = project.run_apart("-m", "chaos", "experiments", "-n", "1", "--chaos-gate", "recall=0.9")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["FAIL gate recall of cpu-throttling: not met*"])
-    met = project.run_apart("-m", "chaos", "experiments", "-n", "1", "--chaos-gate", "recall=0.4")
-    assert met.ret == pytest.ExitCode.OK
 
 
 # --- files -------------------------------------------------------------------------------------------------
