@@ -11,7 +11,7 @@ import numpy as np
 
 from chaoslat.model import CgroupCpu, Evidence, Finding, Outcome, StatementStats
 from chaoslat.runbooks.base import Case, StepDef, StepParams
-from chaoslat.runbooks.budget import relief, server_part_ms
+from chaoslat.runbooks.budget import Relief, relief, server_part_ms
 from chaoslat.runbooks.window import Window
 
 THROTTLED = 0.1  # of the periods
@@ -19,12 +19,13 @@ THROTTLED = 0.1  # of the periods
 
 class DatabaseParams(StepParams):
     """`implicates`, `clears`: share of the tail in the database; `server_share`: of query time, seen by the server;
-    `stalled`: fraction of the periods in which a quota stops the database."""
+    `stalled`: fraction of the time in which a quota stops the database, over the fraction of requests that the
+    database makes late. A request is late when it meets a stall, in one of its few statements."""
 
     implicates: float = 2 / 3
     clears: float = 0.2
     server_share: float = 0.5
-    stalled: float = 0.5
+    stalled: float = 1 / 3
 
 
 async def run(case: Case, params: DatabaseParams) -> Finding:
@@ -48,7 +49,7 @@ async def run(case: Case, params: DatabaseParams) -> Finding:
         )
         return STEP.finding(Outcome.IMPLICATED, text, *figures, settles=gain.over_after <= 0.01)
     cleared = all(finding.outcome is not Outcome.INCONCLUSIVE for finding in case.findings)
-    if gain.share >= params.implicates and _stalled(window) >= params.stalled and cleared:
+    if gain.share >= params.implicates and _explained(window, gain) >= params.stalled and cleared:
         # Its statement clock sees a part only: it also stands still before it begins to time a statement and
         # before it answers. What else could do that (path, reclaim) has been looked at and cleared.
         text = f"{gain.share:.0%} of the tail is query time, and the server stands still in it. {_throttled(window)}"
@@ -88,16 +89,16 @@ def _worst(window: Window) -> CgroupCpu | None:
     return max(window.db.cpu, key=lambda c: c.throttled_periods, default=None)
 
 
-def _stalled(window: Window) -> float:
-    """Fraction of the periods of the window in which a quota stopped the database."""
-    worst = _worst(window)
-    return worst.throttled_periods / max(worst.periods, 1) if worst else 0.0
+def _explained(window: Window, gain: Relief) -> float:
+    """Fraction of the time in which a quota stopped the database, over the fraction of late requests that it made."""
+    worst, late = _worst(window), gain.over_before - gain.over_after
+    return worst.throttled_s / window.duration_s / late if worst and late > 0 else 0.0
 
 
 def _throttled(window: Window) -> str:
     """The cgroup whose quota stalls the database; empty when none does in a tenth of its periods."""
     worst = _worst(window)
-    if worst is None or _stalled(window) <= THROTTLED:
+    if worst is None or worst.throttled_periods <= THROTTLED * max(worst.periods, 1):
         return ""
     return (
         f"The database is throttled: {worst.path} (limit {worst.limit_cores or 0:.2f} cores) in "

@@ -3,8 +3,9 @@
 Mechanism first: the node is busy, most of that neither the app nor its database, and no quota throttles the app. Then
 whether the app waits for a core at all: the wall time of each request's CPU section against the CPU time that the app
 used per request. Its sections overlap on several threads, so without contention the wall time is the shorter of the
-two (0.6 to 0.7 of it, measured); what it has beyond is time in a run queue. A busy node on which nobody waits is no
-cause. Nothing is changed: a neighbour is not ours to stop.
+two (0.6 to 0.7 of it, measured); what it has beyond is time in a run queue. Then how much of the tail that is: an app
+that waits for a core also takes its answers late, which reads as query time that neither the server nor the path knows
+of. A busy node on which nobody waits is no cause. Nothing is changed: a neighbour is not ours to stop.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy as np
 
 from chaoslat.model import Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Case, StepDef, StepParams
-from chaoslat.runbooks.budget import Floats, relief, unexplained_part_ms
-from chaoslat.runbooks.limits import throttling
+from chaoslat.runbooks.budget import Floats, path_part_ms, relief, unexplained_part_ms
+from chaoslat.runbooks.limits import LEAST_RELIEF, pool_relief, throttling
 from chaoslat.runbooks.window import Window
 
 
@@ -31,7 +32,7 @@ class NodeCpuContentionParams(StepParams):
 async def run(case: Case, params: NodeCpuContentionParams) -> Finding:
     window = case.window
     busy, foreign, stretch = busy_share(window), foreign_share(window), section_stretch(window)
-    gain = relief(window.requests, waiting_part_ms(window), case.slo_ms)
+    gain = relief(window.requests, _waited_ms(case), case.slo_ms)
     figures = (
         Evidence("node's CPU in use", busy, "fraction", f"{window.node.cores} cores"),
         Evidence("of that, neither app nor database", foreign, "fraction"),
@@ -75,10 +76,29 @@ def section_stretch(window: Window) -> float:
     return float(known_ms.mean()) / used_ms if len(known_ms) and used_ms else 0.0
 
 
+def _waited_ms(case: Case) -> Floats:
+    """The time spent waiting for a core; and for a connection, where that alone is not what makes the tail: then the
+    pool is held by those who wait for a core."""
+    waited_ms = waiting_part_ms(case.window)
+    if pool_relief(case).share >= LEAST_RELIEF:
+        return waited_ms
+    return waited_ms + np.nan_to_num(case.window.requests.acquire_ms)
+
+
 def waiting_part_ms(window: Window) -> Floats:
-    """What of each request was spent waiting for a core in the app: its section beyond its CPU time, and the rest."""
-    beyond_ms = np.maximum(np.nan_to_num(window.requests.cpu_ms) - _used_ms(window), 0.0)
-    return beyond_ms + np.nan_to_num(unexplained_part_ms(window.requests))
+    """What of each request was spent waiting for a core in the app: its section beyond its CPU time, the rest, and
+    the query time that nobody spent."""
+    requests = window.requests
+    beyond_ms = np.maximum(np.nan_to_num(requests.cpu_ms) - _used_ms(window), 0.0)
+    late_ms = unspent_query_share(window) * np.nan_to_num(requests.query_ms)
+    return beyond_ms + late_ms + np.nan_to_num(unexplained_part_ms(requests))
+
+
+def unspent_query_share(window: Window) -> float:
+    """The part of the query time that was neither on the server nor on the path."""
+    query_ms = float(np.nansum(window.requests.query_ms))
+    path_ms = float(path_part_ms(window.requests, window.noop_p50_ms).sum())
+    return max(1.0 - (window.server_ms + path_ms) / query_ms, 0.0) if query_ms else 0.0
 
 
 def _used_ms(window: Window) -> float:

@@ -6,7 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from chaoslat.model import AppMetrics, CgroupCpu, DbProcess, MemoryCgroups, NodeCpu, NoopSample, Outcome
+from chaoslat.model import (
+    AppMetrics,
+    CgroupCpu,
+    DbProcess,
+    MemoryCgroups,
+    NodeCpu,
+    NoopSample,
+    Outcome,
+    StatementStats,
+)
 from chaoslat.runbooks.base import Case
 from chaoslat.runbooks.node_cpu_contention import STEP, NodeCpuContentionParams
 from chaoslat.runbooks.window import Window
@@ -52,8 +61,10 @@ CLEARED = {
     "an idle node": window(busy_s=4.0, idle_s=16.0),
     "the app itself uses it": window(app_cpu=app(usage_s=19.0)),
     "nobody waits for a core": window(cpu_ms=2.0, latency_ms=np.full(120, 5.0)),
-    "the tail is in the queries": replace(
-        window(cpu_ms=6.0), requests=requests(WAITED_MS + 8, cpu_ms=6.0, query_ms=WAITED_MS)
+    "the tail is in the queries, and the server spends it": replace(
+        window(cpu_ms=6.0),
+        requests=requests(WAITED_MS + 8, cpu_ms=6.0, query_ms=WAITED_MS),
+        statements=(StatementStats("SELECT ?", 360, float(WAITED_MS.sum()), 0.0, 0.0, 0),),
     ),
 }
 
@@ -70,3 +81,16 @@ async def test_throttling_beside_it_leaves_the_question_open():
 async def test_a_window_without_requests_says_nothing():
     empty = window(cpu_ms=np.array([]), latency_ms=np.array([]))
     assert (await found(empty)).outcome is Outcome.CLEARED
+
+
+async def test_answers_that_are_taken_late_are_waits_too():
+    late = replace(window(cpu_ms=6.0), requests=requests(WAITED_MS + 8, cpu_ms=6.0, query_ms=WAITED_MS))
+    assert (await found(late)).outcome is Outcome.IMPLICATED
+
+
+@pytest.mark.parametrize(("acquire_ms", "outcome"), [(25.0, Outcome.IMPLICATED), (80.0, Outcome.CLEARED)])
+async def test_a_wait_for_a_connection_counts_only_where_it_makes_no_tail_alone(acquire_ms, outcome):
+    held = np.array([0.0] * 95 + [acquire_ms] * 25)
+    waits = np.array([6.0] * 95 + [40.0 if acquire_ms < 30 else 6.0] * 25)
+    seen = requests(waits + held + 3, cpu_ms=waits, query_ms=1.0, acquire_ms=held)
+    assert (await found(replace(window(cpu_ms=6.0), requests=seen))).outcome is outcome
