@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from chaoslat.load.log import Requests
 
 Floats = NDArray[np.float64]
+IDLE_POOL = 0.2  # of the connections busy: a wait is then rare and short, for a pool of one too
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,24 @@ def relief(requests: Requests, part_ms: Floats, slo_ms: float) -> Relief:
     latency_ms = requests.latency_ms
     left_ms = latency_ms - np.nan_to_num(np.maximum(part_ms, 0.0))
     return Relief(float((latency_ms > slo_ms).mean()), float((left_ms > slo_ms).mean()))
+
+
+def relief_with_queue(
+    requests: Requests, part_ms: Floats, slo_ms: float, connections: int, duration_s: float
+) -> Relief:
+    """The same; and where the part is what fills the pool, the wait for a connection goes with it.
+
+    Little's law: what holds a connection, less the part, times the rate is how many would be busy without it. Where
+    those are few of the pool nobody would wait, and what is still waiting in the queue says nothing yet.
+    """
+    known = requests.select(requests.done & np.isfinite(requests.acquire_ms))
+    part_ms = part_ms[requests.done & np.isfinite(requests.acquire_ms)]
+    if not len(known):
+        return relief(requests, np.zeros(len(requests)), slo_ms)
+    left_ms = known.latency_ms - known.acquire_ms - part_ms
+    busy = float(np.maximum(left_ms, 0.0).mean()) / 1000.0 * len(requests) / duration_s
+    queue_ms = known.acquire_ms if busy <= IDLE_POOL * connections else np.zeros(len(known))
+    return relief(known, part_ms + queue_ms, slo_ms)
 
 
 def path_part_ms(requests: Requests, round_trip_ms: float) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from chaoslat.model import CgroupCpu, Evidence, Finding, Outcome, StatementStats
 from chaoslat.runbooks.base import Case, StepDef, StepParams
-from chaoslat.runbooks.budget import Relief, relief, server_part_ms
+from chaoslat.runbooks.budget import Relief, relief_with_queue, server_part_ms
 from chaoslat.runbooks.window import Window
 
 THROTTLED = 0.1  # of the periods
@@ -30,7 +30,8 @@ class DatabaseParams(StepParams):
 
 async def run(case: Case, params: DatabaseParams) -> Finding:
     window = case.window
-    gain = relief(window.requests, server_part_ms(window.requests, window.noop_p50_ms), case.slo_ms)
+    part_ms = server_part_ms(window.requests, window.noop_p50_ms)
+    gain = relief_with_queue(window.requests, part_ms, case.slo_ms, window.pool[-1].max, window.duration_s)
     share = server_share(window)
     figures = (
         Evidence("share of the tail in the database", gain.share, "fraction"),

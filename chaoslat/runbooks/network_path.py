@@ -15,7 +15,7 @@ import numpy as np
 
 from chaoslat.model import Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Case, StepDef, StepParams
-from chaoslat.runbooks.budget import Relief, path_part_ms, relief
+from chaoslat.runbooks.budget import Relief, path_part_ms, relief_with_queue
 from chaoslat.runbooks.window import Window
 
 
@@ -32,7 +32,8 @@ async def run(case: Case, params: NetworkPathParams) -> Finding:
     trip_ms = window.noop_p50_ms
     if math.isnan(trip_ms):
         return STEP.finding(Outcome.INCONCLUSIVE, "no no-op statement came back")
-    gain = relief(window.requests, path_part_ms(window.requests, trip_ms), case.slo_ms)
+    part_ms = path_part_ms(window.requests, trip_ms)
+    gain = relief_with_queue(window.requests, part_ms, case.slo_ms, window.pool[-1].max, window.duration_s)
     figures = (*_figures(window), Evidence("share of the tail on the path", gain.share, "fraction"))
     return _read(params, window, gain, figures)
 

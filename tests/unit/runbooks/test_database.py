@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from chaoslat.model import CgroupCpu, DbProcess, Finding, Outcome, StatementStats
+from chaoslat.model import CgroupCpu, DbProcess, Finding, Outcome, PoolState, StatementStats
 from chaoslat.runbooks.base import Case
 from chaoslat.runbooks.database import STEP, DatabaseParams
 from tests.doubles import VirtualTime, requests
@@ -24,6 +24,7 @@ def seen(server_share, stalled_periods):
         requests=requests(QUERY_MS + 4, cpu_ms=3.0, query_ms=QUERY_MS),
         db=DbProcess(0.2, 0.1, (limit,), "", None, 0, 0, 0, 0),
         statements=(StatementStats("SELECT ?", 360, took_ms, 0.0, 0.0, 0),),
+        pool=(PoolState(10, 10, 2, 0),),
     )
 
 
