@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 
 EXPERIMENTS ?= $(addprefix experiments/,cpu-limit.yaml pool-size.yaml network-latency.yaml cgroup-leak.yaml none.yaml)
 PYTEST_ARGS ?=
+MATRIX ?= chaos-out/matrix
+RUNBOOK ?= ladder
 
 # Where the parts are kept; named, so that root finds those that were installed without root.
 export CHAOSLAT_CACHE := $(or $(CHAOSLAT_CACHE),$(HOME)/.cache/chaoslat)
@@ -20,7 +22,7 @@ STEP := scripts/step.sh
 PYTEST := .venv/bin/pytest
 
 .NOTPARALLEL:
-.PHONY: help setup lint node-test unit test chaos node-image kind kind-test lock clean clean-parts
+.PHONY: help setup lint node-test unit test chaos matrix node-image kind kind-test lock clean clean-parts
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +46,9 @@ test: setup lint node-test ## Everything: lint, types, all tests, then the chaos
 
 chaos: setup ## Inject each cause into a real system, diagnose it blind, print the table
 	@$(STEP) --last "chaos" $(AS_ROOT) .venv/bin/chaoslat run $(EXPERIMENTS)
+
+matrix: setup ## All experiments and decoys, once each, in turns; goes on where it was broken off (MATRIX=folder, RUNBOOK=name)
+	@$(STEP) --last "matrix" $(AS_ROOT) .venv/bin/chaoslat run experiments/*.yaml experiments/decoys/*.yaml --runbook $(RUNBOOK) --out $(MATRIX) --resume --report $(MATRIX)/report.html
 
 node-image: setup ## Build node and workload images for kind from package registries only (cached; cold about 15 minutes)
 	@$(STEP) "container engine" $(AS_ROOT) .venv/bin/python -m chaoslat.engine install

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -152,9 +153,10 @@ class Session:
     async def _trial(self, experiment: Experiment, runbook: str | None, wanted: int | None = None) -> Verdict:
         _check_needs(experiment)
         _check_runbook(runbook or experiment.runbook)
+        was_there = self.out.exists()
         folder, seed = self._next(experiment.name)
         seed = seed if wanted is None else wanted
-        system = await self._healthy_system()
+        system = await self._system_for(folder, was_there)
         try:
             verdict = await self._run_trial(
                 system, experiment, seed=seed, folder=folder, runbook=runbook, progress=self._progress
@@ -173,6 +175,17 @@ class Session:
         seed = trial_seed(self.seed, name, self._seen[name])
         self._seen[name] += 1
         return folder, seed
+
+    async def _system_for(self, folder: Path, out_was_there: bool) -> System:
+        """The system; where there is none (the machine is taken, a tool is missing), no empty folder is left."""
+        try:
+            return await self._healthy_system()
+        except BaseException:
+            with suppress(OSError):  # never more than empty folders
+                folder.rmdir()
+                if not out_was_there:
+                    folder.parent.rmdir()
+            raise
 
     async def _with_system(self, work: Callable[[System], Coroutine[Any, Any, T]]) -> T:
         return await work(await self._healthy_system())

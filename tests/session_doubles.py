@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chaoslat.backends.base import SystemInfo
 from chaoslat.model import Diagnosis, Evidence, Finding, Outcome, Ruling, Symptom, Verdict
+from chaoslat.recording import Recording
 from chaoslat.session import Keep, Session
 
 RAN = "ran.log"
@@ -122,7 +123,9 @@ async def double_trial(system, experiment, *, seed, folder, runbook, progress):
     with Path(RAN).open("a") as log:
         log.write(f"{experiment.name} {seed} {runbook or experiment.runbook}\n")
     ruling = RULINGS.get(experiment.name.partition("-")[0], Ruling.CORRECT)
-    return verdict(experiment.name, expect=experiment.expect, ruling=ruling, seed=seed, folder=str(folder))
+    made = verdict(experiment.name, expect=experiment.expect, ruling=ruling, seed=seed, folder=str(folder))
+    Recording(folder).verdict(made)
+    return made
 
 
 def session(

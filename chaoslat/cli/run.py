@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from chaoslat import plan
 from chaoslat.cli import app as frame
 from chaoslat.cli import exits
 from chaoslat.cli.output import Progress, print_result, progress, width
-from chaoslat.errors import ExperimentError
+from chaoslat.errors import ExperimentError, UsageError
 from chaoslat.experiment import Experiment, load, resolve
 from chaoslat.model import Verdict
 from chaoslat.report import summary
@@ -32,12 +33,18 @@ Report = Annotated[
     Path | None, typer.Option("--report", dir_okay=False, help="Write the HTML report to this file.")
 ]
 
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with the run in --out where it was broken off, or begin it there."),
+]
+
 
 @frame.command(frame.app, "run")
 def run(
     experiments: Wanted,
     repeat: Repeat = 1,
     report: Report = None,
+    resume: Resume = False,
     seed: frame.Seed = None,
     out: frame.Out = None,
     backend: frame.Backend = "local",
@@ -51,12 +58,16 @@ def run(
     """
     wanted = load_all(experiments) * repeat
     _check_runbooks(wanted, runbook)
-    number = frame.chosen_seed(seed)
+    number = _resumed_seed(seed, out) if resume else frame.chosen_seed(seed)
     folder = out or summary.out_folder(number)
+    course = plan.Plan(number, backend, runbook, tuple(each.name for each in wanted), _digests(experiments))
+    if resume:
+        plan.settle(course, folder)
     with progress() as show:
-        show(f"seed {number}, recordings in {folder}")
+        show(f"seed {number}, recordings go to {folder}")
+        done = _done(course, folder, show) if resume else {}
         with open_session(backend, folder, number, show, keep) as session:
-            verdicts = _trials(session, wanted, runbook, show)
+            verdicts = _trials(session, wanted, runbook, show, done)
             kept = session.close()
     data = summary.write(verdicts, out=folder, seed=number, backend=backend)
     if report:
@@ -104,14 +115,45 @@ def open_session(backend: str, folder: Path, seed: int, show: Progress, keep: Ke
     return Session(backends.get(backend), out=folder, seed=seed, progress=show, keep=keep)
 
 
+def _resumed_seed(seed: int | None, out: Path | None) -> int:
+    """The seed of the run that is resumed, or a chosen one where none has begun. Raises ChaoslatError."""
+    if out is None:
+        raise UsageError("--resume needs the folder of the run", fix="--resume --out FOLDER")
+    found = plan.recorded(out)
+    return frame.chosen_seed(seed) if found is None or seed is not None else found.seed
+
+
+def _digests(names: Sequence[str]) -> dict[str, str]:
+    paths = [resolve(name) for name in names]
+    return {load(path).name: plan.digest(path) for path in paths}
+
+
+def _done(course: plan.Plan, folder: Path, show: Progress) -> dict[int, Verdict]:
+    done = plan.finished(course, folder)
+    if removed := plan.clear_broken_off(folder):
+        show(f"removed the recordings of {removed} trials that were broken off")
+    if done:
+        show(f"{len(done)} of {len(course.trials)} trials are done already")
+    return done
+
+
 def _trials(
-    session: Session, wanted: Sequence[Experiment], runbook: str | None, show: Progress
+    session: Session,
+    wanted: Sequence[Experiment],
+    runbook: str | None,
+    show: Progress,
+    done: Mapping[int, Verdict],
 ) -> list[Verdict]:
     verdicts: list[Verdict] = []
-    for number, experiment in enumerate(wanted, start=1):
-        show(f"experiment {number} of {len(wanted)}: {experiment.name}")
-        verdicts.append(session.trial(experiment, runbook=runbook))
-        show(f"{experiment.name}: {headline(verdicts[-1])}")
+    seeds = plan.Plan(session.seed, "", runbook, tuple(each.name for each in wanted)).seeds()
+    for number, (experiment, seed) in enumerate(zip(wanted, seeds, strict=True), start=1):
+        if (verdict := done.get(seed)) is None:
+            left = sum(other not in done for other in seeds[number - 1 :])
+            minutes = plan.left_s([*done.values(), *verdicts], left) / 60
+            show(f"experiment {number} of {len(wanted)}: {experiment.name} (about {minutes:.0f} min left)")
+            verdict = session.trial(experiment, runbook=runbook, seed=seed)
+            show(f"{experiment.name}: {headline(verdict)}")
+        verdicts.append(verdict)
     return verdicts
 
 

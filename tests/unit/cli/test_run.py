@@ -189,3 +189,48 @@ def test_repeats_go_in_turns_and_the_report_is_written(tmp_path):
     assert [line.split()[0] for line in ran(tmp_path)] == ["fine", "wrong-a"] * 2
     assert len({line.split()[1] for line in ran(tmp_path)}) == 4
     assert (tmp_path / "r.html").read_text().count('<article class="trial"') == 4
+
+
+# --- resume ------------------------------------------------------------------------------------------------
+
+TWO = ("run", "fine", "wrong-a", "--repeat", "2", "--out", "here", "--resume")
+
+
+def test_a_run_goes_on_where_it_was_broken_off(tmp_path):
+    assert invoke(*TWO, "--seed", "9").exit_code == 1
+    before = json.loads((tmp_path / "here/summary.json").read_text())
+    lost = tmp_path / "here/02-wrong-a"
+    (lost / "verdict.json").unlink()
+    (lost / "trial.json").write_text("{}")
+    again = invoke(*TWO)
+    assert "3 of 4 trials are done already" in again.stderr
+    assert "about 1 min left" in again.stderr
+    assert [line.split()[0] for line in ran()] == ["fine", "wrong-a", "fine", "wrong-a", "wrong-a"]
+    after = json.loads((tmp_path / "here/summary.json").read_text())
+    assert [t["seed"] for t in after["verdicts"]] == [t["seed"] for t in before["verdicts"]]
+    assert not lost.exists()
+
+
+def test_a_whole_run_is_not_run_again(doubles):
+    invoke(*TWO)
+    made = len(doubles[0].made)
+    assert invoke(*TWO).exit_code == 1
+    assert (len(ran()), len(doubles[0].made)) == (4, made)
+
+
+def test_an_experiment_that_has_changed_is_refused(tmp_path):
+    invoke(*TWO)
+    with (tmp_path / "experiments/fine.yaml").open("a") as file:
+        file.write("slo_ms: 40\n")
+    refused = invoke(*TWO)
+    assert refused.exit_code == 2
+    assert "fine has changed" in refused.stderr
+    assert "begin anew" in refused.stderr
+
+
+@pytest.mark.parametrize(("args", "said"), [(("--out", "here", "--seed", "8"), "seed"), ((), "--out FOLDER")])
+def test_resume_needs_its_folder_and_its_seed(args, said):
+    invoke("run", "fine", "--resume", "--out", "here", "--seed", "9")
+    refused = invoke("run", "fine", "--resume", *args)
+    assert refused.exit_code == 2
+    assert said in refused.stderr

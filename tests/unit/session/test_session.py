@@ -67,6 +67,17 @@ def test_each_trial_has_a_seed_and_a_folder_of_its_own(make):
     assert len({v.seed for v in seen}) == 3
 
 
+def test_without_a_system_no_empty_folder_is_left(tmp_path, make, custody):
+    custody.busy = Busy("taken")
+    with pytest.raises(Busy), make() as made:
+        made.trial(CPU)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    with pytest.raises(Busy), make() as made:
+        made.trial(CPU)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_an_experiment_alone_gets_the_seed_that_it_had_among_others(make, tmp_path):
     with make(seed=5) as made:
         made.trial(WRONG)
