@@ -8,6 +8,7 @@ first trial.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from chaoslat.errors import ChaoslatError
 from chaoslat.plugin import options
 from chaoslat.plugin.asked import MARK, asks_for_chaos
 from chaoslat.plugin.fixtures import NAMES, ChaosSystem, ChaosTrial
-from chaoslat.plugin.items import ExperimentFile, ExperimentItem, in_turns, is_experiment
+from chaoslat.plugin.items import ExperimentFile, ExperimentItem, in_turns, is_candidate, is_experiment
 from chaoslat.plugin.options import worker_input
 from chaoslat.plugin.state import STATE, VERDICTS, WORKER_KEY, State
 
@@ -83,8 +84,13 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExperimentFile | None:
-    if is_experiment(file_path, parent.config.stash[STATE].settings.folders):
+    state = parent.config.stash[STATE]
+    if is_experiment(file_path, state.settings.folders):
         return ExperimentFile.from_parent(parent, path=file_path)
+    if state.asked and is_candidate(file_path, state.settings.folders):
+        # It may be another tool's file, or an experiment whose first line is damaged: said, and not run.
+        shown = os.path.relpath(file_path, parent.config.rootpath)
+        state.notes.append(f"not an experiment: {shown} (no line `apiVersion: chaoslat/v1`)")
     return None
 
 

@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,18 @@ Runbook = Annotated[
 ]
 KeepOption = Annotated[Keep, typer.Option(help="Whether the system stays when the run ends.")]
 
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"chaoslat {version('chaoslat')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+]
+
 app = typer.Typer(
     name="chaoslat",
     help="Does the runbook find the cause of the tail latency? chaoslat injects a known cause into a running system, "
@@ -55,6 +68,7 @@ def common(
     backend: Backend = "local",
     runbook: Runbook = None,
     keep: KeepOption = Keep.NEVER,
+    show_version: Version = False,  # answered by its callback
 ) -> None:
     """Options before the command are the defaults of those after it."""
     given = {

@@ -21,7 +21,7 @@ GateText = Annotated[
         "--gate",
         metavar="TEXT",
         help="What the figures must reach: recall=0.9, recall.pool-wait=1, false-alarms=5%; none: no gate "
-        "(default: [tool.chaoslat] gate in pyproject.toml).",
+        "(default: gate in pyproject.toml, table tool.chaoslat).",
     ),
 ]
 Markdown = Annotated[

@@ -21,9 +21,14 @@ _OURS = re.compile(rb"""^\s*["']?apiVersion["']?\s*:\s*["']?chaoslat/""", re.MUL
 _LOOKED_AT_BYTES = 1_000_000
 
 
+def is_candidate(path: Path, folders: tuple[Path, ...]) -> bool:
+    """A YAML file in one of the folders."""
+    return path.suffix in (".yaml", ".yml") and any(path.is_relative_to(folder) for folder in folders)
+
+
 def is_experiment(path: Path, folders: tuple[Path, ...]) -> bool:
     """A YAML file in one of the folders that says it is ours. Reads the text; parses nothing."""
-    if path.suffix not in (".yaml", ".yml") or not any(path.is_relative_to(folder) for folder in folders):
+    if not is_candidate(path, folders):
         return False
     try:
         with path.open("rb") as file:

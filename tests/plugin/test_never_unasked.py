@@ -149,3 +149,14 @@ def test_collecting_runs_nothing(project):
     result = project.run("-m", "chaos", "--collect-only", "-q")
     result.stdout.fnmatch_lines(["experiments/cpu-limit.yaml::cpu-limit"])
     assert project.ran == []
+
+
+@pytest.mark.parametrize("text", ["", "apiVersoin: chaoslat/v1\nkind: Experiment\n", "other: tool\n"])
+def test_a_file_that_does_not_say_that_it_is_ours_is_named_and_not_run(project, text):
+    (project.path / "experiments/odd.yaml").write_text(text)
+    asked = project.run("-m", "chaos", "experiments")
+    asked.stdout.fnmatch_lines(
+        ["not an experiment: experiments/odd.yaml (no line `apiVersion: chaoslat/v1`)"]
+    )
+    assert project.ran == ["cpu-limit"]
+    assert "odd.yaml" not in project.run().stdout.str()

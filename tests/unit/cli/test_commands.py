@@ -278,3 +278,9 @@ def test_sigterm_unwinds_any_command_and_becomes_its_exit_code():
     assert run_guarded(act, as_json=False) == 128 + signal.SIGTERM
     assert unwound == [True]
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_version_is_the_packages():
+    from importlib.metadata import version
+
+    assert invoke("--version").stdout == f"chaoslat {version('chaoslat')}\n"
