@@ -43,12 +43,18 @@ async def _calibrate(bench: Bench) -> None:
     seen: dict[int, float] = {}
     while size not in seen and len(seen) < TRIES:
         await _shrink(bench.saboteur, size)
-        seen[size] = over(await bench.measure(WINDOW_S), bench.slo_ms)
+        seen[size] = await _lesser_of_two(bench)
         bench.progress(f"calibrating: pool of {size} puts {seen[size]:.1%} over the SLO")
         size = min(max(_step(size, seen[size]), 1), largest)
     chosen = _choose(seen)
     if chosen != next(reversed(seen)):
         await _shrink(bench.saboteur, chosen)
+
+
+async def _lesser_of_two(bench: Bench) -> float:
+    """Fraction over the SLO. Where it breaks it a second look has to agree: a burst of the machine breaks one."""
+    first = over(await bench.measure(WINDOW_S), bench.slo_ms)
+    return first if first < BAND[0] else min(first, over(await bench.measure(WINDOW_S), bench.slo_ms))
 
 
 def _step(size: int, over_slo: float) -> int:
@@ -65,7 +71,7 @@ def _choose(seen: dict[int, float]) -> int:
 
 async def _busy_connections(bench: Bench) -> float:
     """Mean number of connections in use: arrivals per second x mean hold time (Little)."""
-    window_s = 3.0
+    window_s = 5.0
     seen = await bench.measure(window_s, settle_s=0.0)
     if not len(seen):
         return 1.0

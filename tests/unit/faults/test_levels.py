@@ -10,7 +10,7 @@ from chaoslat.errors import UsageError
 from chaoslat.faults.calibrate import BAND
 from chaoslat.faults.network_latency import bounds_ms
 from chaoslat.faults.pool_size import _choose, _step
-from tests.doubles import requests
+from tests.doubles import LevelledOperator, bench, requests
 
 
 def test_the_delay_lies_between_what_breaks_the_heavy_and_what_breaks_the_ordinary_request():
@@ -51,3 +51,32 @@ def test_an_unknown_fault_gets_the_nearest_name():
     with pytest.raises(UsageError) as caught:
         faults.get("cpu-limt")
     assert "cpu-limit" in caught.value.fix
+
+
+class Burst(LevelledOperator):
+    """Unit-test double: a pool of one breaks the SLO; a pool of two does in one look, by a burst of the machine."""
+
+    def __init__(self):
+        super().__init__(lambda size: 0.2 if size == 1 else 0.0)
+        self.level, self.looks_at_two = 10, 0
+
+    async def pool_size(self):
+        return self.level
+
+    async def set_pool_size(self, size):
+        self.level = size
+
+    async def requests(self, since_s, until_s):
+        self.looks_at_two += self.level == 2
+        if self.level == 2 and self.looks_at_two == 1:
+            return requests([60.0] * 20 + [5.0] * 180, start_s=since_s)
+        if self.level == 10:  # twenty milliseconds a request, sixty a second: 1.2 connections
+            return requests([20.0] * 300, start_s=since_s)
+        return await super().requests(since_s, until_s)
+
+
+async def test_a_burst_does_not_choose_the_pool():
+    operator = Burst()
+    fault = faults.get("pool-size")
+    assert await fault.inject(bench(operator, operator), fault.params()) == {"pool size": "1 connections"}
+    assert operator.looks_at_two == 2
