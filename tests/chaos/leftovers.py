@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,9 +15,15 @@ PLACES = ("/run/chaoslat/{}", "/var/tmp/chaoslat-{}", "/run/netns/chaoslat-{}", 
 def traces(run_id):
     """All that still carries the run's id: processes, cgroups, mounts, folders, namespaces, interfaces."""
     found = [place.format(run_id) for place in PLACES if Path(place.format(run_id)).exists()]
-    found += [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/chaoslat-{run_id}")]
+    found += cgroups(run_id)
     found += [line for line in Path("/proc/mounts").read_text().splitlines() if run_id in line]
     return found + [f"process {pid}" for pid in processes(run_id)]
+
+
+def cgroups(run_id):
+    """Folders of the run in the cgroup file systems. Others may come and go meanwhile, which `os.walk` passes over."""
+    walk = os.walk("/sys/fs/cgroup")
+    return [f"{path}/{name}" for path, names, _ in walk for name in names if name == f"chaoslat-{run_id}"]
 
 
 def processes(run_id):
