@@ -29,6 +29,11 @@ class Proportion:
         return self.of > 0
 
 
+def exceeds(hits: int, of: int, allowed: float, p_value: float) -> bool:
+    """Whether so many hits are significantly more than the allowed fraction (one-sided exact binomial test)."""
+    return of > 0 and bool(stats.binomtest(hits, of, allowed, alternative="greater").pvalue < p_value)
+
+
 def proportion(hits: int, of: int, confidence: float = CONFIDENCE) -> Proportion:
     """The proportion with its interval. Raises ValueError for counts that make no sense."""
     if not 0 <= hits <= of:

@@ -17,16 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from chaoslat import faults
 from chaoslat.backends.base import Operator, Progress, System
 from chaoslat.errors import ChaoslatError, SystemLost
 from chaoslat.experiment import Experiment
+from chaoslat.faults import together
 from chaoslat.faults.base import Bench, Fault
 from chaoslat.load.log import Requests
 from chaoslat.load.summary import judge_health, summarise
 from chaoslat.model import Diagnosis, Ruling, Symptom, Verdict
+from chaoslat.proportion import exceeds
 from chaoslat.recording import Recording, record
 from chaoslat.runbooks import diagnose, load
 from chaoslat.verdict import judge
@@ -203,13 +204,26 @@ def _words(seen: Symptom) -> str:
 
 
 async def _inject(course: Course) -> None:
-    for injection in course.experiment.faults:
-        fault = faults.get(injection.fault)
+    for fault, params in await _wanted(course):
         course.progress(f"inject {fault.name}")
-        course.active.append(fault)
-        level = await fault.inject(_bench(course), fault.params.model_validate(dict(injection.params)))
+        level = await fault.inject(_bench(course), params)
         course.injected |= level
         course.event("injected", fault=fault.name, level=level)
+
+
+async def _wanted(course: Course) -> list[together.Wanted]:
+    """The faults with their parameters; where several causes are expected, with those that break the SLO alone."""
+    wanted = [
+        (fault, fault.params.model_validate(dict(injection.params)))
+        for injection in course.experiment.faults
+        for fault in (faults.get(injection.fault),)
+    ]
+    course.active += [fault for fault, _ in wanted]  # what was not injected takes an undo, too
+    if len(course.experiment.expect) < 2:
+        return wanted
+    found = await together.found_alone(_bench(course), wanted)
+    course.event("found alone", levels={fault.name: params.model_dump() for fault, params in found})
+    return found
 
 
 def _bench(course: Course) -> Bench:
@@ -247,9 +261,8 @@ def shows(wanted: str, seen: Symptom, slo_ms: float) -> bool:
     """
     if wanted == "none":
         return seen.p99_ms <= slo_ms
-    over = round(seen.over_slo * seen.count)
-    broken = stats.binomtest(over, seen.count, BUDGET, alternative="greater").pvalue < GATE_P_VALUE
-    return bool(broken) and (wanted == "broken" or seen.p95_ms <= slo_ms)
+    broken = exceeds(round(seen.over_slo * seen.count), seen.count, BUDGET, GATE_P_VALUE)
+    return broken and (wanted == "broken" or seen.p95_ms <= slo_ms)
 
 
 def _gate_passed(course: Course) -> None:

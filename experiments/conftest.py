@@ -8,8 +8,10 @@ DECOYS = Path(__file__).parent / "decoys"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the folder out unless an argument names it or a file in it."""
-    if collection_path != DECOYS:
+    """Leave out the folder and each of its files unless an argument names it, or the folder."""
+    if not collection_path.is_relative_to(DECOYS):
         return None
     named = (Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args)
-    return None if any(path.is_relative_to(DECOYS) for path in named) else True
+    asked = [path for path in named if path.is_relative_to(DECOYS)]
+    wanted = any(p.is_relative_to(collection_path) or collection_path.is_relative_to(p) for p in asked)
+    return None if wanted else True

@@ -72,6 +72,11 @@ class Fault(Protocol):
         """`async (saboteur) -> None`; idempotent."""
         ...
 
+    @property
+    def again(self) -> Callable[[Saboteur], Any] | None:
+        """`async (saboteur) -> Params`: what injects again the level that is in force now. None: it has no level."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class FaultDef:
@@ -83,3 +88,4 @@ class FaultDef:
     params: type[Params]
     inject: Callable[[Bench, Any], Any]
     undo: Callable[[Saboteur], Any]
+    again: Callable[[Saboteur], Any] | None = None

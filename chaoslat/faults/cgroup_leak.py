@@ -39,6 +39,10 @@ async def undo(saboteur: Saboteur) -> None:
     await saboteur.unleak_cgroups()
 
 
+async def again(saboteur: Saboteur) -> CgroupLeakParams:
+    return CgroupLeakParams(count=await saboteur.leaked_cgroups())
+
+
 async def _calibrate(bench: Bench) -> None:
     wanted = FIRST
     while True:
@@ -69,4 +73,5 @@ FAULT = FaultDef(
     params=CgroupLeakParams,
     inject=inject,
     undo=undo,
+    again=again,
 )

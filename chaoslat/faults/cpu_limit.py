@@ -29,6 +29,10 @@ async def undo(saboteur: Saboteur) -> None:
     await saboteur.restore_cpu_quota()
 
 
+async def again(saboteur: Saboteur) -> LimitParams:
+    return LimitParams(limit_cores=await quota.limit_cores(_app(saboteur)))
+
+
 def _app(saboteur: Saboteur) -> Place:
     return Place("the app", saboteur.cpu_quota_us, saboteur.set_cpu_quota, saboteur.cpu_usage_s)
 
@@ -50,4 +54,5 @@ FAULT = FaultDef(
     params=LimitParams,
     inject=inject,
     undo=undo,
+    again=again,
 )

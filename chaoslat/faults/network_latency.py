@@ -42,6 +42,11 @@ async def undo(saboteur: Saboteur) -> None:
     await saboteur.set_latency(0.0)
 
 
+async def again(saboteur: Saboteur) -> NetworkLatencyParams:
+    toxic = next(iter((await saboteur.toxics()).values()))
+    return NetworkLatencyParams(latency_ms=toxic["latency"], jitter_ms=toxic.get("jitter", 0.0))
+
+
 async def _calibrate(bench: Bench, jitter_ms: float) -> None:
     first, hi = bounds_ms(await bench.measure(3.0, settle_s=0.0), bench.slo_ms)
 
@@ -81,4 +86,5 @@ FAULT = FaultDef(
     params=NetworkLatencyParams,
     inject=inject,
     undo=undo,
+    again=again,
 )

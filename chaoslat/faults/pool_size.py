@@ -37,6 +37,10 @@ async def undo(saboteur: Saboteur) -> None:
     await saboteur.restore_pool_size()
 
 
+async def again(saboteur: Saboteur) -> PoolSizeParams:
+    return PoolSizeParams(size=await saboteur.pool_size())
+
+
 async def _calibrate(bench: Bench) -> None:
     largest = max(await bench.saboteur.pool_size() - 1, 1)
     size = min(max(round(await _busy_connections(bench) / TARGET_RHO), 1), largest)
@@ -93,4 +97,5 @@ FAULT = FaultDef(
     params=PoolSizeParams,
     inject=inject,
     undo=undo,
+    again=again,
 )

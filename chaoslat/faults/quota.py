@@ -48,7 +48,7 @@ async def used_cores(bench: Bench, place: Place, duration_s: float) -> float:
 
 async def set_cores(place: Place, limit_cores: float) -> None:
     """Set the limit, in whole millicores, and read it back. Raises SystemLost when it differs."""
-    wanted_us = max(int(limit_cores * 1000) * MILLICORE_US, MIN_QUOTA_US)
+    wanted_us = max(round(limit_cores * 1000) * MILLICORE_US, MIN_QUOTA_US)
     await place.set_quota(wanted_us)
     got_us = await place.quota_us()
     if got_us != wanted_us:
