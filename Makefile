@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 EXPERIMENTS ?= $(addprefix experiments/,cpu-limit.yaml pool-size.yaml network-latency.yaml cgroup-leak.yaml none.yaml)
 PYTEST_ARGS ?=
 MATRIX ?= chaos-out/matrix
+# Of the decoys, those that `make test` runs: one for each way to be misled.
+DECOYS ?= $(addprefix experiments/decoys/,parent-quota.yaml proxy-80.yaml slow-statement-20.yaml harmless-throttling-database.yaml pair-pool-network.yaml)
 RUNBOOK ?= ladder
 
 # Where the parts are kept; named, so that root finds those that were installed without root.
@@ -22,7 +24,7 @@ STEP := scripts/step.sh
 PYTEST := .venv/bin/pytest
 
 .NOTPARALLEL:
-.PHONY: help setup lint node-test unit test chaos matrix node-image kind kind-test lock clean clean-parts
+.PHONY: help setup lint node-test unit test chaos matrix node-image kind kind-test kind-experiments lock clean clean-parts
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,9 +42,10 @@ node-test: setup ## The demo application's tests, against a private database
 unit: setup ## Unit tests only: quick, no privileges
 	@$(STEP) --last "unit tests" $(PYTEST) -m "not chaos" tests/unit $(PYTEST_ARGS)
 
-test: setup lint node-test ## Everything: lint, types, all tests, then the chaos tests on the local backend
+test: setup lint node-test ## Everything: lint, types, all tests, chaos tests and some decoys on the local backend, experiments on kind
 	@CHAOSLAT_PRIVILEGED=1 $(STEP) "unit, contract, plugin and replay tests" $(PYTEST) -m "not chaos" $(PYTEST_ARGS)
-	@CHAOSLAT_PRIVILEGED=1 $(STEP) --last "chaos tests" $(AS_ROOT) $(PYTEST) -m chaos $(PYTEST_ARGS)
+	@CHAOSLAT_PRIVILEGED=1 $(STEP) "chaos tests" $(AS_ROOT) $(PYTEST) -m chaos tests experiments $(DECOYS) $(PYTEST_ARGS)
+	@$(MAKE) kind-experiments
 
 chaos: setup ## Inject each cause into a real system, diagnose it blind, print the table
 	@$(STEP) --last "chaos" $(AS_ROOT) .venv/bin/chaoslat run $(EXPERIMENTS)
@@ -59,6 +62,9 @@ kind: node-image ## The same as `chaos`, on a kind cluster that the run makes an
 
 kind-test: node-image ## The chaos tests on kind: the contract of backends, pods that die, kills, and the experiments
 	@CHAOSLAT_PRIVILEGED=1 CHAOSLAT_KIND=1 $(STEP) "contract and chaos tests on kind" $(AS_ROOT) $(PYTEST) -m chaos -k "kind" tests $(PYTEST_ARGS)
+	@$(MAKE) kind-experiments
+
+kind-experiments: node-image ## The five experiments on kind, as tests
 	@$(STEP) --last "experiments on kind" $(AS_ROOT) $(PYTEST) -m chaos experiments --chaos-backend=kind $(PYTEST_ARGS)
 
 lock: ## Write requirements.lock anew from pyproject.toml

@@ -77,6 +77,10 @@ class AppMetrics:
     loop_delay_max_ms: float
     gc_sum_ms: float
     heap_bytes: int
+    loop_seconds: int = (
+        0  # full seconds of which the longest event-loop delay is known; 0: the app does not say
+    )
+    loop_longest_sum_ms: float = 0.0  # the sum of those
 
 
 @dataclass(frozen=True, slots=True)

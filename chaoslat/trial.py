@@ -63,6 +63,8 @@ class Course:
     symptom: Symptom | None = None
     diagnosis: Diagnosis | None = None
     gate_passed_s: float = 0.0
+    rate_rps: float = 0.0  # of the steady state
+    scaled: bool = False  # whether a fault changed it since
 
     def event(self, kind: str, **data: Any) -> None:
         self.recording.event(kind, self.operator.now_s(), **data)
@@ -139,6 +141,7 @@ async def _steady_state(course: Course) -> None:
     if problems := await course.system.check():
         raise Invalid("the system is not healthy: " + "; ".join(problems))
     course.progress("steady state")
+    course.rate_rps = course.experiment.workload.rate_rps
     await course.system.start_load(course.experiment.workload, course.seed, course.recording.latencies)
     await course.operator.sleep(WARM_S)
     if course.experiment.busy_connections is not None:
@@ -162,6 +165,7 @@ async def _set_busy_connections(course: Course, wanted: float) -> None:
         hold_ms = mean_hold_ms(await course.look(start_s))
         rate_rps = min(max(wanted / hold_ms * 1000.0, RATES_RPS[0]), RATES_RPS[1])
         await course.system.set_rate(rate_rps)
+        course.rate_rps = rate_rps
         course.event("rate", rate_rps=rate_rps, hold_ms=hold_ms, busy_connections=wanted)
         course.progress(f"a request holds its connection for {hold_ms:.1f} ms: {rate_rps:.0f} requests/s")
 
@@ -228,7 +232,16 @@ async def _wanted(course: Course) -> list[together.Wanted]:
 
 def _bench(course: Course) -> Bench:
     rng = random.Random(f"{course.seed}:fault")
-    return Bench(course.system.saboteur, course.operator, course.experiment.slo_ms, rng, course.progress)
+    slo_ms = course.experiment.slo_ms
+    scale = partial(_scale_load, course)
+    return Bench(course.system.saboteur, course.operator, slo_ms, rng, course.progress, scale)
+
+
+async def _scale_load(course: Course, factor: float) -> None:
+    """The arrival rate, as a multiple of that of the steady state."""
+    course.scaled = factor != 1.0
+    await course.system.set_rate(course.rate_rps * factor)
+    course.event("rate", rate_rps=course.rate_rps * factor, factor=factor)
 
 
 async def _symptom_gate(course: Course) -> None:
@@ -316,6 +329,8 @@ async def _undo(course: Course) -> bool:
         ("interventions", course.system.operator.undo_interventions)
     ]
     steps += [(f.name, partial(f.undo, course.system.saboteur)) for f in reversed(course.active)]
+    if course.scaled:
+        steps.append(("load", partial(_scale_load, course, 1.0)))
     good = all([await _try(course, name, undo) for name, undo in steps])
     good = good and await _try(course, "recovery", lambda: _prove_recovery(course))
     await _try(course, "load", course.system.stop_load)

@@ -192,6 +192,16 @@ class Decoys(Protocol):
 
     async def stop_lock(self) -> None: ...
 
+    async def report(self) -> tuple[int, int]:
+        """(block_ms, every_ms) of the report that the app renders in its event loop; zeros when it renders none."""
+        ...
+
+    async def set_report(self, block_ms: int, every_ms: int) -> None:
+        """Have the app render for `block_ms` every `every_ms`, synchronously."""
+        ...
+
+    async def stop_report(self) -> None: ...
+
 
 def decoys_of(saboteur: object) -> Decoys | None:
     """A saboteur's means for decoys, its attribute `decoys`; None on a backend that has none."""

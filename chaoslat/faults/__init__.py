@@ -11,7 +11,9 @@ from chaoslat.faults import (
     cpu_limit,
     cpu_neighbour,
     database_cpu,
+    event_loop_block,
     harmless_throttling,
+    load_spike,
     network_latency,
     parent_quota,
     pool_size,
@@ -33,6 +35,8 @@ FAULTS: tuple[Fault, ...] = (
     parent_quota.FAULT,
     harmless_throttling.FAULT,
     cpu_neighbour.FAULT,
+    event_loop_block.FAULT,
+    load_spike.FAULT,
 )
 
 

@@ -9,7 +9,7 @@ that ends with reading the system back, and `undo` that may be called twice or w
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -37,6 +37,7 @@ class Bench:
     slo_ms: float
     rng: random.Random
     progress: Progress
+    scale_load: Callable[[float], Awaitable[None]] | None = None  # the rate over that of the steady state
 
     async def measure(self, duration_s: float, settle_s: float = SETTLE_S) -> Requests:
         """The requests due in a window that starts `settle_s` from now and lasts `duration_s`."""

@@ -12,6 +12,7 @@ from chaoslat.model import AppMetrics
 from chaoslat.probes.http import ask
 
 MS_PER_S = 1000.0
+LONGEST_DELAY = "event_loop_longest_delay_seconds"
 Labels = tuple[tuple[str, str], ...]
 Samples = dict[tuple[str, Labels], float]
 
@@ -46,6 +47,8 @@ def parse(text: str, where: str = "") -> AppMetrics:
         loop_delay_max_ms=one("event_loop_lag_seconds", window="second", stat="max") * MS_PER_S,
         gc_sum_ms=pauses_s * MS_PER_S,
         heap_bytes=int(one("process_memory_bytes", kind="heapUsed")),
+        loop_seconds=int(samples.get((f"{LONGEST_DELAY}_count", ()), 0)),
+        loop_longest_sum_ms=samples.get((f"{LONGEST_DELAY}_sum", ()), 0.0) * MS_PER_S,
     )
 
 

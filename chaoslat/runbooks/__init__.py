@@ -7,10 +7,12 @@ from pathlib import Path
 
 from chaoslat.errors import UsageError
 from chaoslat.runbooks import (
+    app_event_loop,
     classic,
     command,
     cpu_limit,
     database,
+    load_rise,
     memory_cgroups,
     network_path,
     node_cpu_contention,
@@ -41,6 +43,8 @@ STEPS: tuple[Step, ...] = (
     network_path.STEP,
     memory_cgroups.STEP,
     node_cpu_contention.STEP,
+    app_event_loop.STEP,
+    load_rise.STEP,
     database.STEP,
     classic.CPU,
     classic.POOL,

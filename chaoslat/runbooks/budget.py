@@ -70,6 +70,24 @@ def server_part_ms(requests: Requests, round_trip_ms: float) -> Floats:
     return np.nan_to_num(requests.query_ms) - path_part_ms(requests, round_trip_ms)
 
 
+def unspent_part_ms(requests: Requests, server_ms: float, round_trip_ms: float) -> Floats:
+    """Time of each request that nobody is known to have spent: what `unexplained_part_ms` says, and its query time
+    beyond that of its statements.
+
+    `server_ms`: the server's own time for all statements of the window. How long a single request's statements took
+    on the server is not known: the usual time is assumed, and where that leaves more unspent query time than there is
+    in the window (some statements are slow ones) each request gets its share of what there is.
+    """
+    query_ms = np.nan_to_num(requests.query_ms)
+    statements = np.maximum(requests.statements, 0)
+    path_ms = path_part_ms(requests, round_trip_ms)
+    usual_ms = server_ms / max(int(statements.sum()), 1) * statements
+    beyond_ms = np.maximum(query_ms - path_ms - usual_ms, 0.0)
+    unspent_ms = max(float(query_ms.sum() - path_ms.sum()) - server_ms, 0.0)
+    share = min(unspent_ms / float(beyond_ms.sum()), 1.0) if beyond_ms.any() else 0.0
+    return share * beyond_ms + np.nan_to_num(unexplained_part_ms(requests))
+
+
 def unexplained_part_ms(requests: Requests) -> Floats:
     """Time that neither pool, query nor CPU section accounts for: the event loop, the edge, the machine."""
     known_ms = requests.acquire_ms + requests.query_ms + requests.cpu_ms

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from chaoslat.backends.local.app import App
 from chaoslat.backends.local.decoys import LocalDecoys
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.promises import Promises
@@ -46,7 +47,8 @@ def ledger(layout):
 
 @pytest.fixture
 def decoys(layout, tree, ledger):
-    return LocalDecoys(layout, tree, Promises(ledger, "saboteur", undo))
+    nobody = App("http://127.0.0.1:9", "http://127.0.0.1:9")
+    return LocalDecoys(layout, tree, Promises(ledger, "saboteur", undo), nobody)
 
 
 @pytest.mark.parametrize("place", ["app", "database", "pods"])

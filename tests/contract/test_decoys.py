@@ -31,6 +31,7 @@ CHANGES = {
     "neighbour": (burn, lambda d: d.stop_burners()),
     "burners in the app's cgroup": (lambda d: burn(d, True), lambda d: d.stop_burners()),
     "slow statement": (lambda d: d.set_statement_delay(20), lambda d: d.restore_statement()),
+    "report": (lambda d: d.set_report(20, 500), lambda d: d.stop_report()),
     "table lock": (lambda d: d.start_lock(30, 200), lambda d: d.stop_lock()),
 }
 

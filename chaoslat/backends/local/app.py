@@ -94,6 +94,23 @@ class App:
             raise SystemLost(f"The pool's maximum reads {state.max} after {size} was set", where=where)
         return state
 
+    async def report(self) -> tuple[int, int]:
+        """(block_ms, every_ms) of the report that it renders; zeros when it renders none. Raises `SystemLost`."""
+        async with _session() as session:
+            return _parse_report(await ask(session, "GET", self.report_url), self.report_url)
+
+    async def set_report(self, block_ms: int, every_ms: int) -> None:
+        """Raises `SystemLost` when the app reads back something else."""
+        body = {"block_ms": block_ms, "every_ms": every_ms}
+        async with _session() as session:
+            got = _parse_report(await ask(session, "PUT", self.report_url, json=body), self.report_url)
+        if got != (block_ms, every_ms):
+            raise SystemLost(f"The app's report reads {got} after {body} was set", where=self.report_url)
+
+    @property
+    def report_url(self) -> str:
+        return f"{self.admin_url}/admin/report"
+
     async def unhealthy(self) -> str:
         """Why /healthz is not well; "" when it is."""
         try:
@@ -102,6 +119,14 @@ class App:
         except SystemLost as error:
             return str(error)
         return ""
+
+
+def _parse_report(text: str, where: str) -> tuple[int, int]:
+    try:
+        state = json.loads(text)
+        return int(state["block_ms"]), int(state["every_ms"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise SystemLost("The app's report is no JSON of block_ms and every_ms", where=where) from error
 
 
 @asynccontextmanager

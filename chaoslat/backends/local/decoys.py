@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 from chaoslat.backends.local import burner, lock_holder
+from chaoslat.backends.local.app import App
 from chaoslat.backends.local.helpers import Helpers
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.promises import Promises
@@ -17,8 +19,8 @@ from chaoslat.errors import ChaoslatError
 class LocalDecoys:
     """Implements `chaoslat.backends.base.Decoys`."""
 
-    def __init__(self, layout: Layout, tree: CgroupTree, promises: Promises) -> None:
-        self._layout, self._tree, self._promises = layout, tree, promises
+    def __init__(self, layout: Layout, tree: CgroupTree, promises: Promises, app: App) -> None:
+        self._layout, self._tree, self._promises, self._app = layout, tree, promises, app
         self._burners = Helpers("burners", Path(burner.__file__), layout.log("burner"), promises)
         self._holders = Helpers("lock holders", Path(lock_holder.__file__), layout.log("lock"), promises)
         self._view = SlowView(layout.db_socket, promises)
@@ -99,16 +101,31 @@ class LocalDecoys:
     async def stop_lock(self) -> None:
         await asyncio.to_thread(self._holders.stop)
 
+    # the app
+    async def report(self) -> tuple[int, int]:
+        return await self._app.report()
+
+    async def set_report(self, block_ms: int, every_ms: int) -> None:
+        body = json.dumps({"block_ms": 0})
+        url = self._app.report_url
+        await asyncio.to_thread(self._promises.keep, _REPORT, "http", method="PUT", url=url, body=body)
+        await self._app.set_report(block_ms, every_ms)
+
+    async def stop_report(self) -> None:
+        await asyncio.to_thread(self._promises.fulfil, _REPORT)
+
     # all of it; the quotas are among the saboteur's
     async def snapshot(self) -> dict[str, str]:
         return {
             "burners": str(await self.burners()),
             "lock holders": str(await self.lock_holders()),
             "statement delay": f"{await self.statement_delay_ms():g} ms",
+            "report": "{} of {} ms".format(*await self.report()),
         }
 
 
 _NEIGHBOURS = "neighbours' cgroups"
+_REPORT = "app's report"
 
 
 def _quota(place: str) -> str:

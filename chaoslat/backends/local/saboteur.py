@@ -33,7 +33,7 @@ class LocalSaboteur:
 
     def _make_decoys(self) -> LocalDecoys | None:
         """None on a backend that is made of this one's parts and has no decoys."""
-        return LocalDecoys(self._layout, self._tree, self._promises)
+        return LocalDecoys(self._layout, self._tree, self._promises, self._app)
 
     # CPU quota
     async def cpu_quota_us(self) -> int | None:

@@ -1,5 +1,7 @@
 """On a backend without means for decoys, a decoy says so, and its undo is nothing."""
 
+from dataclasses import replace
+
 import pytest
 
 from chaoslat import faults
@@ -15,6 +17,7 @@ DECOYS = (
     "parent-quota",
     "harmless-throttling",
     "cpu-neighbour",
+    "event-loop-block",
 )
 
 
@@ -106,3 +109,30 @@ async def test_as_many_pods_as_asked_for(monkeypatch):
     means_of(monkeypatch, operator)
     fault = faults.get("cpu-neighbour")
     assert await fault.inject(bench(operator), fault.params(pods=3)) == {"pods that compute": "3"}
+
+
+class Loaded(LevelledOperator):
+    """A double: a system that is late with a fifth of the requests from a certain load on."""
+
+    def __init__(self, most):
+        super().__init__(lambda factor: 0.2 if factor >= most else 0.0)
+        self.level, self.asked = 1.0, []
+
+    async def scale(self, factor):
+        self.level = factor
+        self.asked.append(factor)
+
+
+async def test_the_load_rises_at_once_after_a_calm():
+    operator = Loaded(most=4.0)
+    fault = faults.get("load-spike")
+    level = await fault.inject(replace(bench(operator), scale_load=operator.scale), fault.params())
+    assert operator.level >= 4.0
+    assert operator.asked[-2:] == [1.0, operator.level]
+    assert level == {"load": f"{operator.level:.2f} times the usual rate"}
+
+
+async def test_no_load_of_ours_no_spike():
+    fault = faults.get("load-spike")
+    with pytest.raises(EnvironmentMissing, match="Not here"):
+        await fault.inject(bench(Loaded(most=4.0)), fault.params())
