@@ -56,6 +56,7 @@ class Case:
     windows: list[Window] = field(default_factory=list)
     interventions: list[str] = field(default_factory=list)
     answers: dict[str, Answer] | None = None  # of the comparison of CPU limit and pool, once it has run
+    compared: tuple[str, ...] = ()  # the steps whose questions it answered
     compared_after: int = 0  # interventions that had been made when it began, itself included
     cured: bool = False  # whether the SLO came back with the comparison's winners lifted
     findings: list[Finding] = field(default_factory=list)  # of the steps before
@@ -67,13 +68,18 @@ class Case:
 
     @property
     def outdated(self) -> tuple[str, ...]:
-        """Factors that a comparison did not implicate before something else was cured.
+        """Steps that did not implicate their cause, and asked before another cause was cured.
 
-        What removes less than two thirds of a tail is cleared, and beside another cause each may do less.
+        What is a small part of a tail is cleared, and beside another cause each is less of it. The comparison asks
+        two questions at once, each beside both answers of the other: one cure among them does not outdate the other.
         """
-        if len(self.interventions) <= self.compared_after:
-            return ()
-        return tuple(name for name, a in (self.answers or {}).items() if a.outcome != "implicated")
+        cures = [
+            i for i, f in enumerate(self.findings) if f.outcome is Outcome.IMPLICATED and f.interventions
+        ]
+        before = self.findings[: cures[-1]] if cures else []
+        together = self.compared if len(self.interventions) <= self.compared_after else ()
+        asked = (f.step for f in before if f.cause and f.outcome is not Outcome.IMPLICATED)
+        return tuple(step for step in asked if step not in together)
 
     async def observe(self, duration_s: float) -> Window:
         self.windows.append(await observe(self.operator, duration_s))

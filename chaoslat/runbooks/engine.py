@@ -70,13 +70,11 @@ async def _run_steps(steps: Sequence[Planned], case: Case) -> None:
 
 
 async def _ask_again(runbook: Runbook, case: Case) -> None:
-    """A factor that was compared beside a cause that is cured by now is compared anew, where a tail is left."""
+    """What was asked beside a cause that is cured by now is asked anew, where a tail is left."""
     again = [planned for planned in runbook.steps if planned.step.name in case.outdated]
     if not again or case.findings[-1].settles:
         return
-    case.progress(
-        "a cause is cured and a tail is left: what was compared beside that cause is compared again"
-    )
+    case.progress("a cause is cured and a tail is left: what was asked beside that cause is asked again")
     case.answers = None
     await case.observe(AGAIN_S)
     names = {planned.step.name for planned in again}

@@ -22,6 +22,7 @@ from chaoslat.runbooks.symptom import BUDGET, over
 from chaoslat.runbooks.window import Window
 
 CPU, POOL = "cpu-limit", "pool-size"
+STEPS = {CPU: "cpu-limit", POOL: "pool-wait"}  # who asks
 FIGURES = {CPU: ("throttled_per_s", "throttled periods/s"), POOL: ("acquire_mean_ms", "ms")}
 LEAST_RELIEF = 0.1  # what takes less than a tenth of the tail with it is not worth an intervention
 ENLARGE_TO = 30
@@ -49,6 +50,7 @@ async def answer(case: Case, factor: str) -> Answer | None:
     if case.answers is None:
         levers = await _open_levers(case)
         run = await blocks.compare(case, levers)
+        case.compared = tuple(STEPS[lever.factor] for lever in levers)
         case.compared_after = len(case.interventions)
         case.answers = {lever.factor: read_answer(case.window, run, lever.factor) for lever in levers}
         if any(a.outcome == "implicated" for a in case.answers.values()):

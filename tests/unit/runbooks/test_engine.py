@@ -123,7 +123,7 @@ def compared(outcomes):
         if case.answers is None:
             case.intervene("randomised blocks")
             case.answers = {"compared": Answer(str(outcome), 1.0, 0.0, ())}
-            case.compared_after = len(case.interventions)
+            case.compared, case.compared_after = ("compared",), len(case.interventions)
         return made.finding(outcome, str(outcome), settles=outcome is Outcome.IMPLICATED)
 
     made = StepDef("compared", "compared", "is it compared?", StepParams, run)
@@ -133,7 +133,7 @@ def compared(outcomes):
 def cures(settles):
     async def run(case, _params):
         case.intervene("cured")
-        return made.finding(Outcome.IMPLICATED, "cured", settles=settles)
+        return made.finding(Outcome.IMPLICATED, "cured", settles=settles, interventions=("cured",))
 
     made = StepDef("cures", "cures", "is it cured?", StepParams, run)
     return Planned(made, StepParams())
@@ -163,4 +163,40 @@ async def test_nothing_is_asked_again_where_the_cure_was_enough_or_nothing_was_c
     assert (await run(compared([Outcome.CLEARED]), cures(settles=True))).causes == ("cures",)
     assert (await run(cures(settles=False), step("a", Outcome.CLEARED))).causes == ("cures",)
     assert (await run(compared([Outcome.CLEARED]), step("a", Outcome.IMPLICATED))).causes == ("a",)
+    assert looks == []
+
+
+def asked(outcomes):
+    """A step that looks, and says at each call the next of these outcomes."""
+    said = iter(outcomes)
+
+    async def run(_case, _params):
+        outcome = next(said)
+        return made.finding(outcome, str(outcome), settles=outcome is Outcome.IMPLICATED)
+
+    made = StepDef("asked", "asked", "is it asked?", StepParams, run)
+    return Planned(made, StepParams())
+
+
+@pytest.mark.parametrize("first", [Outcome.CLEARED, Outcome.INCONCLUSIVE])
+async def test_a_smaller_part_of_the_tail_is_looked_at_again_once_the_larger_is_cured(looks, first):
+    found = await run(asked([first, Outcome.IMPLICATED]), cures(settles=False), step("b", Outcome.CLEARED))
+    assert found.causes == ("cures", "asked")
+    assert looks == [10.0]
+
+
+async def test_what_was_compared_together_with_the_cure_is_not_compared_again(looks):
+    async def run_both(case, _params):
+        case.intervene("randomised blocks")
+        case.answers = {"one": Answer("cleared", 1.0, 1.0, ()), "other": Answer("implicated", 1.0, 0.0, ())}
+        case.compared, case.compared_after = ("one", "other"), len(case.interventions)
+        return [
+            StepDef("one", "one", "", StepParams, run_both).finding(Outcome.CLEARED, ""),
+            StepDef("other", "other", "", StepParams, run_both).finding(
+                Outcome.IMPLICATED, "", interventions=("lifted",)
+            ),
+        ]
+
+    both = Planned(StepDef("both", "both", "", StepParams, run_both), StepParams())
+    assert (await run(both, step("b", Outcome.CLEARED))).causes == ("other",)
     assert looks == []
