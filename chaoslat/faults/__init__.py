@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from chaoslat.errors import UsageError
 from chaoslat.faults import (
     cgroup_leak,
+    connection_leak,
     cpu_limit,
     cpu_neighbour,
     database_cpu,
@@ -37,6 +38,7 @@ FAULTS: tuple[Fault, ...] = (
     cpu_neighbour.FAULT,
     event_loop_block.FAULT,
     load_spike.FAULT,
+    connection_leak.FAULT,
 )
 
 

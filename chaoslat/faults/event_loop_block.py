@@ -29,11 +29,12 @@ class EventLoopBlockParams(Params):
 
 async def inject(bench: Bench, params: EventLoopBlockParams) -> Level:
     """Have the report rendered, with blocks of the length given or found, and read it back."""
+    decoys = decoy.means(bench.saboteur)
     if params.block_ms is not None:
         await _block(bench, params.block_ms, params.every_ms)
     else:
         await _calibrate(bench, params.every_ms)
-    block_ms, every_ms = await decoy.means(bench.saboteur).report()
+    block_ms, every_ms = await decoys.report()
     return {"event loop blocked for": f"{block_ms} ms every {every_ms} ms"}
 
 

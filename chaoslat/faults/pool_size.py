@@ -6,6 +6,9 @@ How long a request holds its connection decides which size hurts: utilisation rh
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 import numpy as np
 from pydantic import Field
 
@@ -29,7 +32,8 @@ async def inject(bench: Bench, params: PoolSizeParams) -> Level:
     if params.size is not None:
         await _shrink(bench.saboteur, params.size)
     else:
-        await _calibrate(bench)
+        largest = max(await bench.saboteur.pool_size() - 1, 1)
+        await calibrate(bench, largest, partial(_shrink, bench.saboteur), "pool of")
     return {"pool size": f"{await bench.saboteur.pool_size()} connections"}
 
 
@@ -41,18 +45,18 @@ async def again(saboteur: Saboteur) -> PoolSizeParams:
     return PoolSizeParams(size=await saboteur.pool_size())
 
 
-async def _calibrate(bench: Bench) -> None:
-    largest = max(await bench.saboteur.pool_size() - 1, 1)
+async def calibrate(bench: Bench, largest: int, leave: Callable[[int], Awaitable[None]], name: str) -> None:
+    """Leave as many connections as it takes to break the SLO, at most `largest`; `leave(n)` leaves n."""
     size = min(max(round(await _busy_connections(bench) / TARGET_RHO), 1), largest)
     seen: dict[int, float] = {}
     while size not in seen and len(seen) < TRIES:
-        await _shrink(bench.saboteur, size)
+        await leave(size)
         seen[size] = await _lesser_of_two(bench)
-        bench.progress(f"calibrating: pool of {size} puts {seen[size]:.1%} over the SLO")
+        bench.progress(f"calibrating: {name} {size} puts {seen[size]:.1%} over the SLO")
         size = min(max(_step(size, seen[size]), 1), largest)
     chosen = _choose(seen)
     if chosen != next(reversed(seen)):
-        await _shrink(bench.saboteur, chosen)
+        await leave(chosen)
 
 
 async def _lesser_of_two(bench: Bench) -> float:

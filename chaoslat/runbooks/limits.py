@@ -18,6 +18,7 @@ from chaoslat.runbooks import blocks
 from chaoslat.runbooks.base import Answer, Case
 from chaoslat.runbooks.blocks import Lever, Run
 from chaoslat.runbooks.budget import Relief, relief
+from chaoslat.runbooks.holding import held_longer
 from chaoslat.runbooks.symptom import BUDGET, over
 from chaoslat.runbooks.window import Window
 
@@ -62,7 +63,7 @@ async def _open_levers(case: Case) -> tuple[Lever, ...]:
     levers = []
     if throttled := throttling(case):
         levers.append(cpu_lever(case, throttled))
-    if pool_relief(case).share >= LEAST_RELIEF:
+    if pool_relief(case).share >= LEAST_RELIEF and await held_longer(case) is None:
         levers.append(pool_lever(case, (await case.operator.pool()).max))
     return tuple(levers)
 

@@ -1,7 +1,8 @@
 """Step 2: waiting for a pooled connection. Acquire time and waiters first; then the pool enlarged, in blocks.
 
 Taking every request's acquire time away bounds what a larger pool can gain. Where that is little, the pool is
-cleared and nothing is changed.
+cleared and nothing is changed. Neither is it where requests hold their connections for much longer than when the SLO
+was last kept, and the pool would be ample at the hold time of before: it is full because something slows them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import numpy as np
 
 from chaoslat.model import Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Answer, Case, StepDef, StepParams
+from chaoslat.runbooks.holding import held_by_others, held_longer
 from chaoslat.runbooks.limits import LEAST_RELIEF, POOL, answer, pool_relief
 
 
@@ -25,15 +27,22 @@ async def run(case: Case, _params: PoolWaitParams) -> Finding:
             "would be over the SLO: a larger pool cannot be the cure"
         )
         return STEP.finding(Outcome.CLEARED, text, *figures)
+    if (longer := await held_longer(case)) is not None:
+        text = (
+            f"requests hold their connection for {longer.now_ms:.0f} ms, and for {longer.before_ms:.0f} ms when the "
+            f"SLO was last kept: that would keep {longer.busy_before:.1f} of {case.window.pool[-1].max} connections "
+            "busy. What slows them fills the pool; a larger one would hide it"
+        )
+        return STEP.finding(Outcome.CLEARED, text, *figures)
     found = await answer(case, POOL)
     if found is None:
         return STEP.finding(
             Outcome.INCONCLUSIVE, "waits for a connection began after the comparison", *figures
         )
-    return _read(case, found, figures)
+    return _read(case, found, figures, held_by_others(case.windows[0]))
 
 
-def _read(case: Case, found: Answer, figures: tuple[Evidence, ...]) -> Finding:
+def _read(case: Case, found: Answer, figures: tuple[Evidence, ...], others: float) -> Finding:
     figures += found.evidence
     if found.outcome == "cleared":
         return STEP.finding(
@@ -48,6 +57,11 @@ def _read(case: Case, found: Answer, figures: tuple[Evidence, ...]) -> Finding:
         f"requests wait {found.original:.1f} ms for a connection, {found.lifted:.1f} ms with a larger pool, "
         "and the tail falls"
     )
+    if others:
+        text += (
+            f". {others:.1f} connections are in use that no request accounts for: something holds them (a leak, a long "
+            "transaction), and a larger pool lasts until it holds those too"
+        )
     enlarged = ("pool enlarged",)
     return STEP.finding(Outcome.IMPLICATED, text, *figures, settles=case.cured, interventions=enlarged)
 

@@ -32,6 +32,8 @@ CHANGES = {
     "burners in the app's cgroup": (lambda d: burn(d, True), lambda d: d.stop_burners()),
     "slow statement": (lambda d: d.set_statement_delay(20), lambda d: d.restore_statement()),
     "report": (lambda d: d.set_report(20, 500), lambda d: d.stop_report()),
+    "slow statement for some": (lambda d: d.set_statement_delay(20, 8), lambda d: d.restore_statement()),
+    "held connections": (lambda d: d.hold(3), lambda d: d.let_go()),
     "table lock": (lambda d: d.start_lock(30, 200), lambda d: d.stop_lock()),
 }
 

@@ -107,6 +107,23 @@ class App:
         if got != (block_ms, every_ms):
             raise SystemLost(f"The app's report reads {got} after {body} was set", where=self.report_url)
 
+    async def held(self) -> int:
+        """Connections that a part of it holds and does not give back. Raises `SystemLost`."""
+        async with _session() as session:
+            return _parse_held(await ask(session, "GET", self.held_url), self.held_url)
+
+    async def hold(self, connections: int) -> None:
+        """Raises `SystemLost` when the app holds another number."""
+        body = {"connections": connections}
+        async with _session() as session:
+            got = _parse_held(await ask(session, "PUT", self.held_url, json=body), self.held_url)
+        if got != connections:
+            raise SystemLost(f"The app holds {got} connections after {body} was set", where=self.held_url)
+
+    @property
+    def held_url(self) -> str:
+        return f"{self.admin_url}/admin/held"
+
     @property
     def report_url(self) -> str:
         return f"{self.admin_url}/admin/report"
@@ -127,6 +144,13 @@ def _parse_report(text: str, where: str) -> tuple[int, int]:
         return int(state["block_ms"]), int(state["every_ms"])
     except (ValueError, TypeError, KeyError) as error:
         raise SystemLost("The app's report is no JSON of block_ms and every_ms", where=where) from error
+
+
+def _parse_held(text: str, where: str) -> int:
+    try:
+        return int(json.loads(text)["connections"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise SystemLost("The app's held connections are no JSON of connections", where=where) from error
 
 
 @asynccontextmanager

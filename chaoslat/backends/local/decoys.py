@@ -85,8 +85,8 @@ class LocalDecoys:
     async def statement_delay_ms(self) -> float:
         return await asyncio.to_thread(self._view.delay_ms)
 
-    async def set_statement_delay(self, delay_ms: float) -> None:
-        await asyncio.to_thread(self._view.set, delay_ms)
+    async def set_statement_delay(self, delay_ms: float, every: int = 1) -> None:
+        await asyncio.to_thread(self._view.set, delay_ms, every)
 
     async def restore_statement(self) -> None:
         await asyncio.to_thread(self._view.restore)
@@ -114,18 +114,33 @@ class LocalDecoys:
     async def stop_report(self) -> None:
         await asyncio.to_thread(self._promises.fulfil, _REPORT)
 
+    async def held(self) -> int:
+        return await self._app.held()
+
+    async def hold(self, connections: int) -> None:
+        body = json.dumps({"connections": 0})
+        await asyncio.to_thread(
+            self._promises.keep, _HELD, "http", method="PUT", url=self._app.held_url, body=body
+        )
+        await self._app.hold(connections)
+
+    async def let_go(self) -> None:
+        await asyncio.to_thread(self._promises.fulfil, _HELD)
+
     # all of it; the quotas are among the saboteur's
     async def snapshot(self) -> dict[str, str]:
         return {
             "burners": str(await self.burners()),
             "lock holders": str(await self.lock_holders()),
             "statement delay": f"{await self.statement_delay_ms():g} ms",
+            "held connections": str(await self.held()),
             "report": "{} of {} ms".format(*await self.report()),
         }
 
 
 _NEIGHBOURS = "neighbours' cgroups"
 _REPORT = "app's report"
+_HELD = "app's held connections"
 
 
 def _quota(place: str) -> str:

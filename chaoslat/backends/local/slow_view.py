@@ -46,17 +46,15 @@ class SlowView:
         found = _SLEEP.search(str(rows[0][0])) if rows else None
         return float(found[1]) * 1000 if found else 0.0
 
-    def set(self, delay_ms: float) -> None:
-        """A view that waits `delay_ms`, in place of the table or of the view there."""
+    def set(self, delay_ms: float, every: int = 1) -> None:
+        """A view that waits `delay_ms`, in place of the table or of the view there; for one customer in `every`."""
         self.restore()
         steps = [list(pair) for pair in _BACK]
         self._promises.keep(_TARGET, "mysql", socket=str(self._socket), steps=steps)  # type: ignore[arg-type]
         self._run(f"CREATE TABLE {COPY} LIKE {TABLE}")
         self._run(f"INSERT INTO {COPY} SELECT * FROM {TABLE}")
-        wait = f"(SELECT SLEEP({delay_ms / 1000:.4f}) AS s)"
-        self._run(
-            f"CREATE SQL SECURITY INVOKER VIEW {VIEW} AS SELECT c.* FROM {COPY} c JOIN {wait} AS waited"
-        )
+        rows = _slow_rows(f"SLEEP({delay_ms / 1000:.4f})", every)
+        self._run(f"CREATE SQL SECURITY INVOKER VIEW {VIEW} AS {rows}")
         self._run(f"RENAME TABLE {TABLE} TO {KEPT}, {VIEW} TO {TABLE}")
 
     def restore(self) -> None:
@@ -78,3 +76,10 @@ class SlowView:
                 return tuple(cursor.fetchall())
         except (OSError, pymysql.MySQLError) as error:
             raise SystemLost("The database does not do this", where=sql[:120], why=str(error)) from error
+
+
+def _slow_rows(wait: str, every: int) -> str:
+    """The rows of the copy, behind a wait; or a wait only for the rows of one customer in `every`."""
+    if every == 1:
+        return f"SELECT c.* FROM {COPY} c JOIN (SELECT {wait} AS s) AS waited"
+    return f"SELECT c.* FROM {COPY} c WHERE MOD(c.id, {every}) <> 0 OR {wait} = 0"

@@ -18,6 +18,7 @@ DECOYS = (
     "harmless-throttling",
     "cpu-neighbour",
     "event-loop-block",
+    "connection-leak",
 )
 
 

@@ -20,7 +20,8 @@ from chaoslat.model import (
     Outcome,
 )
 from chaoslat.runbooks.base import Case
-from chaoslat.runbooks.load_rise import STEP, LoadParams, Stretch, last_calm, stretches
+from chaoslat.runbooks.history import Stretch, last_calm, stretches
+from chaoslat.runbooks.load_rise import STEP, LoadParams
 from chaoslat.runbooks.window import Window
 from tests.doubles import VirtualTime, requests
 
@@ -126,14 +127,15 @@ def test_a_steady_load_hardly_ever_looks_like_a_rise(seed):
 def test_every_request_is_in_one_stretch(due_s, bin_s):
     seen: Requests = replace(requests(np.full(len(due_s), OK_MS)), due_s=np.sort(np.array(due_s)))
     found = stretches(seen, 100.0001, bin_s, 30.0)
-    assert sum(s.count for s in found) == len(due_s)
+    assert sum(len(s.requests) for s in found) == len(due_s)
     assert [s.since_s for s in found] == sorted(s.since_s for s in found)
 
 
 def test_a_calm_is_in_a_row_and_the_last_one():
     def row(*over_slo):
-        return [Stretch(float(i), 10, share) for i, share in enumerate(over_slo)]
+        return [Stretch(float(i), 1.0, log((1, 50, 0.0)), share) for i, share in enumerate(over_slo)]
 
     assert [s.since_s for s in last_calm(row(0, 0, 0, 0.5, 0, 0, 0, 0.5), 3)] == [4.0, 5.0, 6.0]
     assert last_calm(row(0, 0, 0.5, 0, 0), 3) == []
-    assert last_calm([Stretch(0.0, 0, 0.0)] * 5, 3) == []
+    nobody = Stretch(0.0, 1.0, requests([]), 0.0)
+    assert last_calm([nobody] * 5, 3) == []
