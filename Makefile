@@ -9,7 +9,7 @@ EXPERIMENTS ?= $(addprefix experiments/,cpu-limit.yaml pool-size.yaml network-la
 PYTEST_ARGS ?=
 MATRIX ?= chaos-out/matrix
 # Of the decoys, those that `make test` runs: one for each way to be misled.
-DECOYS ?= $(addprefix experiments/decoys/,parent-quota.yaml proxy-80.yaml slow-statement-20.yaml harmless-throttling-database.yaml pair-pool-network.yaml)
+DECOYS ?= $(addprefix experiments/decoys/,parent-quota.yaml proxy-80.yaml slow-statement-20.yaml harmless-throttling-database.yaml event-loop.yaml)
 RUNBOOK ?= ladder
 
 # Where the parts are kept; named, so that root finds those that were installed without root.
