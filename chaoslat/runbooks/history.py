@@ -11,8 +11,8 @@ from chaoslat.runbooks.base import Case
 from chaoslat.runbooks.symptom import BUDGET, over
 
 HISTORY_S = 300.0
-BIN_S = 2.5
-CALM = 3  # bins in a row
+BIN_S = 1.0
+CALM = (8, 5, 3)  # bins in a row; a longer calm says more of what was usual, and a tail has no such pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The log before the first look, in bins, oldest first; and what was last kept within the SLO, if anything was."""
+    """The log before the first look, in bins, oldest first; and its last stretch within the SLO, if it has one."""
 
     past: list[Stretch]
     calm: Stretch | None
@@ -43,12 +43,13 @@ class History:
         return [s for s in self.past if s.since_s + s.length_s / 2 > until_s]
 
 
-async def before(case: Case, history_s: float = HISTORY_S, bin_s: float = BIN_S, calm: int = CALM) -> History:
-    """The `history_s` before this diagnosis began. Its last `calm` bins in a row within the SLO are the calm."""
+async def before(case: Case, history_s: float = HISTORY_S) -> History:
+    """The `history_s` before this diagnosis began. The longest of `CALM` that there is gives its calm."""
     begin_s = case.windows[0].since_s
     seen = await case.operator.requests(begin_s - history_s, begin_s)
-    past = stretches(seen, begin_s, bin_s, case.slo_ms)
-    return History(past, _joined(last_calm(past, calm), seen, case.slo_ms))
+    past = stretches(seen, begin_s, BIN_S, case.slo_ms)
+    rows = (last_calm(past, wanted) for wanted in CALM)
+    return History(past, _joined(next((row for row in rows if row), []), seen, case.slo_ms))
 
 
 def stretches(seen: Requests, until_s: float, bin_s: float, slo_ms: float) -> list[Stretch]:
@@ -62,12 +63,22 @@ def stretches(seen: Requests, until_s: float, bin_s: float, slo_ms: float) -> li
 
 
 def last_calm(past: list[Stretch], wanted: int) -> list[Stretch]:
-    """The last `wanted` stretches in a row, each within the SLO and none empty; none where there are none."""
+    """The last `wanted` stretches in a row that keep the SLO together, none of them empty; [] without any."""
     for end in range(len(past), wanted - 1, -1):
         row = past[end - wanted : end]
-        if all(len(s.requests) and s.over_slo <= BUDGET for s in row):
+        if all(len(s.requests) for s in row) and _over(row) <= BUDGET:
             return row
     return []
+
+
+def mean_rate_rps(row: list[Stretch]) -> float:
+    """The arrival rate over all of them; 0 of none."""
+    return sum(len(s.requests) for s in row) / sum(s.length_s for s in row) if row else 0.0
+
+
+def _over(row: list[Stretch]) -> float:
+    late = sum(s.over_slo * len(s.requests) for s in row)
+    return late / sum(len(s.requests) for s in row)
 
 
 def _joined(row: list[Stretch], seen: Requests, slo_ms: float) -> Stretch | None:

@@ -1,8 +1,8 @@
 """Did the tail come with the load?
 
 The access log reaches back to before the tail. Its last stretch within the SLO says at which rate that was kept. When
-the load has risen since, by more than chance and more than a little, and the rate was high whenever the tail was
-there, the load is the cause, unless a step before found one: then the part that it named is what the load has
+the load has risen since, by more than chance and more than a little, and the rate was high while the tail was there,
+the load is the cause, unless a step before found one: then the part that it named is what the load has
 outgrown. Without a stretch from before the tail nothing can be said, and nothing is.
 """
 
@@ -13,7 +13,7 @@ from scipy import stats
 
 from chaoslat.model import Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Case, StepDef, StepParams
-from chaoslat.runbooks.history import History, Stretch, before
+from chaoslat.runbooks.history import History, Stretch, before, mean_rate_rps
 from chaoslat.runbooks.symptom import BUDGET
 from chaoslat.runbooks.window import Window
 
@@ -21,12 +21,10 @@ P_VALUE = 0.001
 
 
 class LoadParams(StepParams):
-    """`history_s`: how far back to look; `rise`: smallest factor that counts; `with_tail`: of the stretches over the
-    SLO since then, the fraction in which the rate was high."""
+    """`history_s`: how far back to look; `rise`: smallest factor that counts."""
 
     history_s: float = Field(default=300.0, gt=0, le=3600)
     rise: float = Field(default=1.3, gt=1)
-    with_tail: float = Field(default=0.8, gt=0, le=1)
 
 
 async def run(case: Case, params: LoadParams) -> Finding:
@@ -44,17 +42,14 @@ async def run(case: Case, params: LoadParams) -> Finding:
     if now_rps < params.rise * calm.rate_rps or p_value >= P_VALUE:
         text = f"{now_rps:.0f} requests/s now, {calm.rate_rps:.0f} when the SLO was last kept: the load did not rise"
         return STEP.finding(Outcome.CLEARED, text, *figures)
-    return _risen(case, params, history, calm, figures)
+    return _risen(case, history, calm, figures)
 
 
-def _risen(
-    case: Case, params: LoadParams, history: History, calm: Stretch, figures: tuple[Evidence, ...]
-) -> Finding:
+def _risen(case: Case, history: History, calm: Stretch, figures: tuple[Evidence, ...]) -> Finding:
     now_rps = rate_rps(case.window)
     text = f"the load rose from {calm.rate_rps:.0f} to {now_rps:.0f} requests/s since the SLO was last kept"
     late = [s for s in history.since if s.over_slo > BUDGET]
-    high = [s for s in late if s.rate_rps >= (calm.rate_rps + now_rps) / 2]
-    if len(high) < params.with_tail * len(late):
+    if late and mean_rate_rps(late) < (calm.rate_rps + now_rps) / 2:
         text += ", but the tail was there before it did"
         return STEP.finding(Outcome.CLEARED, text, *figures)
     if named := [f.cause for f in case.findings if f.outcome is Outcome.IMPLICATED]:
