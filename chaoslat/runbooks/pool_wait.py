@@ -20,26 +20,32 @@ class PoolWaitParams(StepParams):
 
 
 async def run(case: Case, _params: PoolWaitParams) -> Finding:
-    figures, gain = _figures(case), pool_relief(case)
+    figures = _figures(case)
+    found = (case.answers or {}).get(POOL)  # compared beside the CPU limit, with what won still lifted
+    if found is None and (why := await _cannot_be(case)):
+        return STEP.finding(Outcome.CLEARED, why, *figures)
+    found = found or await answer(case, POOL)
+    if found is None:
+        text = "waits for a connection began after the comparison"
+        return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
+    return _read(case, found, figures, held_by_others(case.windows[0]))
+
+
+async def _cannot_be(case: Case) -> str:
+    """Why a larger pool cannot be the cure, by what was seen; empty when it can."""
+    gain = pool_relief(case)
     if gain.share < LEAST_RELIEF:
-        text = (
+        return (
             f"without any wait for a connection {gain.over_after:.1%} instead of {gain.over_before:.1%} "
             "would be over the SLO: a larger pool cannot be the cure"
         )
-        return STEP.finding(Outcome.CLEARED, text, *figures)
     if (longer := await held_longer(case)) is not None:
-        text = (
+        return (
             f"requests hold their connection for {longer.now_ms:.0f} ms, and for {longer.before_ms:.0f} ms when the "
             f"SLO was last kept: that would keep {longer.busy_before:.1f} of {case.window.pool[-1].max} connections "
             "busy. What slows them fills the pool; a larger one would hide it"
         )
-        return STEP.finding(Outcome.CLEARED, text, *figures)
-    found = await answer(case, POOL)
-    if found is None:
-        return STEP.finding(
-            Outcome.INCONCLUSIVE, "waits for a connection began after the comparison", *figures
-        )
-    return _read(case, found, figures, held_by_others(case.windows[0]))
+    return ""
 
 
 def _read(case: Case, found: Answer, figures: tuple[Evidence, ...], others: float) -> Finding:

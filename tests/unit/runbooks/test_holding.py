@@ -15,7 +15,7 @@ from chaoslat.model import (
     Outcome,
     PoolState,
 )
-from chaoslat.runbooks.base import Case
+from chaoslat.runbooks.base import Answer, Case
 from chaoslat.runbooks.holding import held_by_others, held_longer
 from chaoslat.runbooks.pool_wait import STEP, PoolWaitParams
 from chaoslat.runbooks.window import Window
@@ -98,3 +98,12 @@ def test_what_no_request_accounts_for_is_held_by_somebody_else(in_use, others):
 
 def test_a_busy_pool_of_busy_requests_is_theirs():
     assert held_by_others(case_of(now_ms=150.0, in_use=10).window) == 0.0
+
+
+@pytest.mark.parametrize("outcome", ["implicated", "cleared", "undecided"])
+async def test_what_was_compared_beside_the_cpu_limit_is_read_when_the_waits_are_gone_already(outcome):
+    """The winners of a comparison stay lifted, so the latest window has no waits to show."""
+    case = case_of(now_ms=5.0, acquire_ms=0.0)
+    case.answers = {"pool-size": Answer(outcome, 40.0, 0.1, ())}
+    said = {"implicated": Outcome.IMPLICATED, "cleared": Outcome.CLEARED, "undecided": Outcome.INCONCLUSIVE}
+    assert (await STEP.run(case, PoolWaitParams())).outcome is said[outcome]
