@@ -12,7 +12,7 @@ from pydantic import Field
 from chaoslat.backends.base import Saboteur
 from chaoslat.errors import SystemLost
 from chaoslat.faults.base import Bench, FaultDef, Level, Params
-from chaoslat.faults.calibrate import BAND, over
+from chaoslat.faults.calibrate import BAND, lesser_of_two
 
 FIRST = 7_500
 MOST = 11_000  # each is charged about 18 kB to the parent, which has room for no more
@@ -47,7 +47,7 @@ async def _calibrate(bench: Bench) -> None:
     wanted = FIRST
     while True:
         await _leak_to(bench.saboteur, wanted)
-        over_slo = over(await bench.measure(3.0), bench.slo_ms)
+        over_slo = await lesser_of_two(bench)
         bench.progress(f"calibrating: {wanted} dying cgroups put {over_slo:.1%} over the SLO")
         if over_slo >= BAND[0] or wanted >= MOST:
             return

@@ -15,7 +15,7 @@ from pydantic import Field
 from chaoslat.backends.base import Saboteur
 from chaoslat.errors import SystemLost
 from chaoslat.faults.base import Bench, FaultDef, Level, Params
-from chaoslat.faults.calibrate import BAND, WINDOW_S, over
+from chaoslat.faults.calibrate import BAND, lesser_of_two
 
 TARGET_RHO = 0.6
 TRIES = 3
@@ -51,18 +51,12 @@ async def calibrate(bench: Bench, largest: int, leave: Callable[[int], Awaitable
     seen: dict[int, float] = {}
     while size not in seen and len(seen) < TRIES:
         await leave(size)
-        seen[size] = await _lesser_of_two(bench)
+        seen[size] = await lesser_of_two(bench)
         bench.progress(f"calibrating: {name} {size} puts {seen[size]:.1%} over the SLO")
         size = min(max(_step(size, seen[size]), 1), largest)
     chosen = _choose(seen)
     if chosen != next(reversed(seen)):
         await leave(chosen)
-
-
-async def _lesser_of_two(bench: Bench) -> float:
-    """Fraction over the SLO. Where it breaks it a second look has to agree: a burst of the machine breaks one."""
-    first = over(await bench.measure(WINDOW_S), bench.slo_ms)
-    return first if first < BAND[0] else min(first, over(await bench.measure(WINDOW_S), bench.slo_ms))
 
 
 def _step(size: int, over_slo: float) -> int:
