@@ -23,11 +23,13 @@ from chaoslat.runbooks.window import Window
 
 class AppEventLoopParams(StepParams):
     """`stands`: fraction of the late requests that the blocks account for; `short`: of what a usual request has left
-    of the SLO, below which no delay matters; `implicates` and `clears`: share of the tail; `gc`: part of the standing
+    of the SLO, below which no delay matters; `little`: time in which the loop stands over the fraction of late requests,
+    below which it does not matter whatever a usual request has left; `implicates` and `clears`: share of the tail; `gc`: part of the standing
     time from which on it is garbage collection."""
 
     stands: float = 1 / 3
     short: float = 0.5
+    little: float = 0.1
     implicates: float = 0.5
     clears: float = 0.2
     gc: float = 0.5
@@ -47,6 +49,9 @@ async def run(case: Case, params: AppEventLoopParams) -> Finding:
         return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
     if longest_ms(window) < params.short * spare_ms(case):
         text = f"the loop's longest delay of a second is {longest_ms(window):.0f} ms: nobody is late by that"
+        return STEP.finding(Outcome.CLEARED, text, *figures)
+    if longest_ms(window) / 1000.0 < params.little * (gain.over_before - gain.over_after):
+        text = f"the loop stands still for {longest_ms(window):.0f} ms a second: next to none of the late requests"
         return STEP.finding(Outcome.CLEARED, text, *figures)
     return _read(case, params, gain, figures)
 

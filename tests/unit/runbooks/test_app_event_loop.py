@@ -83,6 +83,9 @@ async def test_garbage_collection_is_named():
 CLEARED = {
     "the server spends the time": window(query_ms=1.0 + LATE_MS, server_ms=N + LATE_MS.sum()),
     "no delay of the loop makes anybody late": window(app=metrics(longest_ms=9.0)),
+    "nearly everybody is late, and the loop hardly ever stands": window(
+        app=metrics(longest_ms=9.0), latency_ms=40.0 + LATE_MS, usage_s=3.0
+    ),
     "nobody is late": window(latency_ms=np.full(N, USUAL_MS)),
 }
 
