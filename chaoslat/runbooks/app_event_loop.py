@@ -22,10 +22,10 @@ from chaoslat.runbooks.window import Window
 
 
 class AppEventLoopParams(StepParams):
-    """`stands`: fraction of the late requests that the blocks account for; `short`: of what a usual request has left
-    of the SLO, below which no delay matters; `little`: time in which the loop stands over the fraction of late requests,
-    below which it does not matter whatever a usual request has left; `implicates` and `clears`: share of the tail; `gc`: part of the standing
-    time from which on it is garbage collection."""
+    """`stands`: fraction of the late requests that the blocks account for. `short`: of what a usual request has left of
+    the SLO, and `little`: time in which the loop stands over the fraction of late requests, below either of which the
+    delays do not matter. `implicates` and `clears`: share of the tail. `gc`: part of the standing time from which on it
+    is garbage collection."""
 
     stands: float = 1 / 3
     short: float = 0.5
