@@ -22,6 +22,7 @@ from chaoslat.runbooks.symptom import BUDGET, over
 from chaoslat.runbooks.window import Window
 
 CPU, POOL = "cpu-limit", "pool-size"
+SET_CPU, SET_POOL = "set_cpu_quota", "set_pool_size"
 FIGURES = {CPU: ("throttled_per_s", "throttled periods/s"), POOL: ("acquire_mean_ms", "ms")}
 LEAST_RELIEF = 0.1  # what takes less than a tenth of the tail with it is not worth an intervention
 ENLARGE_TO = 30
@@ -58,9 +59,9 @@ async def answer(case: Case, factor: str) -> Answer | None:
 
 async def _open_levers(case: Case) -> tuple[Lever, ...]:
     levers = []
-    if throttled := throttling(case):
+    if (throttled := throttling(case)) and not case.obstacle(SET_CPU):
         levers.append(cpu_lever(case, throttled))
-    if pool_relief(case).share >= LEAST_RELIEF:
+    if pool_relief(case).share >= LEAST_RELIEF and not case.obstacle(SET_POOL):
         levers.append(pool_lever(case, (await case.operator.pool()).max))
     return tuple(levers)
 

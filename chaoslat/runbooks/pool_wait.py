@@ -10,7 +10,7 @@ import numpy as np
 
 from chaoslat.model import Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Answer, Case, StepDef, StepParams
-from chaoslat.runbooks.limits import LEAST_RELIEF, POOL, answer, pool_relief
+from chaoslat.runbooks.limits import LEAST_RELIEF, POOL, SET_POOL, answer, pool_relief
 
 
 class PoolWaitParams(StepParams):
@@ -25,6 +25,9 @@ async def run(case: Case, _params: PoolWaitParams) -> Finding:
             "would be over the SLO: a larger pool cannot be the cure"
         )
         return STEP.finding(Outcome.CLEARED, text, *figures)
+    if why := case.obstacle(SET_POOL):
+        text = f"requests wait for a connection; whether a larger pool helps is not known. Not here: {why}"
+        return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
     found = await answer(case, POOL)
     if found is None:
         return STEP.finding(
@@ -55,12 +58,13 @@ def _read(case: Case, found: Answer, figures: tuple[Evidence, ...]) -> Finding:
 def _figures(case: Case) -> tuple[Evidence, ...]:
     window = case.window
     waiting = [state.waiting for state in window.pool]
+    largest = f"pool max {window.pool[-1].max}" if window.pool else "the pool is not seen"
     acquired = max(window.app.acquire_count, 1)
     known = window.requests.acquire_ms[np.isfinite(window.requests.acquire_ms)]
     return (
         Evidence("mean acquire time", window.app.acquire_sum_ms / acquired, "ms", f"{acquired} acquires"),
         Evidence("P99 acquire time", float(np.quantile(known, 0.99)) if len(known) else 0.0, "ms"),
-        Evidence("most waiters seen", max(waiting, default=0), "requests", f"pool max {window.pool[-1].max}"),
+        Evidence("most waiters seen", max(waiting, default=0), "requests", largest),
     )
 
 
@@ -70,4 +74,5 @@ STEP = StepDef(
     hypothesis="requests wait for a pooled connection",
     params=PoolWaitParams,
     run=run,
+    needs=("acquire",),
 )

@@ -1,11 +1,11 @@
 """Several faults: each is found alone, with the others out, and has to break the SLO alone."""
 
 import pytest
-from tests.doubles import LevelledOperator, bench
 
 from chaoslat.errors import ChaoslatError
 from chaoslat.faults import FAULTS, together
 from chaoslat.faults.base import FaultDef, Params
+from tests.doubles import LevelledOperator, bench
 
 
 class LevelParams(Params):
