@@ -29,10 +29,9 @@ class Mode(StrEnum):
     INTERVENE = "intervene"  # another CPU limit for the workload
     TRIAL = "trial"  # a system of our own in a namespace, faults included
     NAMESPACE = "namespace"  # finding, making and removing that namespace
-    NODE = "node"  # what the kubelet of a node measures
 
 
-CLUSTER_WIDE = frozenset({Mode.NAMESPACE, Mode.NODE})
+CLUSTER_WIDE = frozenset({Mode.NAMESPACE})
 """Modes whose objects belong to no namespace: they take a ClusterRole."""
 
 
@@ -66,7 +65,9 @@ NEEDS: Mapping[Mode, tuple[Need, ...]] = {
         Need("pods/ephemeralcontainers", ("patch",), "the debug container with ss and a prober"),
         Need("pods/log", ("get",), "the log of the debug container"),
     ),
-    Mode.INTERVENE: (Need("pods/resize", ("patch",), "lifting the CPU limit in place, and putting it back"),),
+    Mode.INTERVENE: (
+        Need("pods/resize", ("get", "patch"), "lifting the CPU limit in place, and putting it back"),
+    ),
     Mode.TRIAL: (
         Need("namespaces", ("get",), "seeing that the namespace carries our label"),
         Need("deployments", ("create", "delete", "get", "list"), "app, proxy and database", "apps"),
@@ -78,12 +79,11 @@ NEEDS: Mapping[Mode, tuple[Need, ...]] = {
         Need("events", ("list",), "saying why a pod did not become ready"),
         _EXEC,
         Need("pods/portforward", ("create", "get"), "reaching app, proxy and database from here"),
-        Need("pods/resize", ("patch",), "the fault `cpu-limit`, and lifting it"),
+        Need("pods/resize", ("get", "patch"), "the fault `cpu-limit`, lifting it, and putting it back"),
     ),
     Mode.NAMESPACE: (
         Need("namespaces", ("create", "delete", "get", "list"), "a namespace of our own, with our label"),
     ),
-    Mode.NODE: (Need("nodes/proxy", ("get",), "throttling as the kubelet sees it (cAdvisor)"),),
 }
 
 

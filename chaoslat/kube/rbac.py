@@ -25,8 +25,6 @@ HEAD = """\
 #   intervene   the same with --allow-interventions
 #   trial       trials: a system of our own in this namespace, faults included (--chaos-backend=kube)
 #   namespace   trials in a namespace that the run makes and removes
-#   node        what the kubelets measure, of every cgroup above the app's (--allow-node, --chaos-allow-node);
-#               `get nodes/proxy` also lets its holder read the logs of every pod on a node
 """
 
 

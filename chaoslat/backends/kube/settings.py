@@ -21,19 +21,17 @@ class Settings:
     context: str = ""
     namespace: str = ""
     kubeconfig: Path | None = None
-    allow_node: bool = False
     images: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, env: Mapping[str, str] = os.environ) -> Settings:
-        """CHAOSLAT_KUBE_CONTEXT, _NAMESPACE, _CONFIG, _ALLOW_NODE=1, _APP_IMAGE, _MYSQL_IMAGE, ..."""
+        """CHAOSLAT_KUBE_CONTEXT, _NAMESPACE, _CONFIG, _APP_IMAGE, _MYSQL_IMAGE, ..."""
         given = {name: env.get(f"{PREFIX}{name.upper()}_IMAGE", "") for name in IMAGES}
         config = env.get(f"{PREFIX}CONFIG", "")
         return cls(
             context=env.get(f"{PREFIX}CONTEXT", ""),
             namespace=env.get(f"{PREFIX}NAMESPACE", ""),
             kubeconfig=Path(config) if config else None,
-            allow_node=env.get(f"{PREFIX}ALLOW_NODE", "") == "1",
             images={name: image for name, image in given.items() if image},
         )
 
