@@ -143,7 +143,7 @@ class _Session(MysqlSession):
         answer = self._beside.answer({"sql": sql, "args": list(args)})
         if "error" not in answer:
             return [tuple(row) for row in answer["rows"]]
-        code = str(answer["args"][0])
+        code = str((answer["args"] or [""])[0])
         if code.isdigit() and 1000 <= int(code) < 2000:
             raise pymysql.OperationalError(int(code), answer["args"][-1])
         raise SystemLost(
