@@ -50,6 +50,13 @@ class SystemLost(ChaoslatError):
     exit_code = 4
 
 
+class NotHere(ChaoslatError):
+    """Something cannot be seen or changed where the system runs; `what` is the reason, in words for a finding.
+
+    No failure: what else there is goes on, and a step that needs it is inconclusive.
+    """
+
+
 class NotRecorded(ChaoslatError):
     """A replay was asked for something that the recording does not hold."""
 

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from chaoslat.backends.base import Operator
 from chaoslat.backends.operator_calls import METHODS, Outside
-from chaoslat.errors import ChaoslatError, ExperimentError, NotRecorded, SystemLost
+from chaoslat.errors import ChaoslatError, ExperimentError, NotHere, NotRecorded, SystemLost
 from chaoslat.load.log import LatencyLog, Requests
 from chaoslat.model import Diagnosis, Finding, Verdict
 
@@ -199,6 +199,9 @@ class _Recorder:
         async def call(*args: Any) -> Any:
             try:
                 answer = await getattr(self._operator, method)(*args)
+            except NotHere as error:
+                self._keep(method, args, None, not_here=error.what)
+                raise
             except ChaoslatError as error:
                 self._keep(method, args, None, error=str(error))
                 raise
@@ -287,6 +290,8 @@ class _Replayer:
                 fix="record a trial with this runbook: chaoslat run EXPERIMENT --runbook NAME",
             )
         row = waiting.popleft()
+        if "not_here" in row:
+            raise NotHere(str(row["not_here"]))
         if "error" in row:
             raise SystemLost(str(row["error"]))
         return row["answer"]

@@ -7,12 +7,13 @@ from importlib.metadata import entry_points
 
 from chaoslat.backends.base import Backend
 from chaoslat.backends.kind import KindBackend
+from chaoslat.backends.kube import KubeBackend
 from chaoslat.backends.local import LocalBackend
 from chaoslat.errors import UsageError
 
 __all__ = ["BACKENDS", "Backend", "catalogue", "get"]
 
-BACKENDS: tuple[Backend, ...] = (LocalBackend(), KindBackend())
+BACKENDS: tuple[Backend, ...] = (LocalBackend(), KindBackend(), KubeBackend())
 
 
 def catalogue() -> dict[str, Backend]:

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from chaoslat.cli import app as frame
+from chaoslat.cli import diagnose_kube as kube
 from chaoslat.cli import exits
 from chaoslat.cli.output import Progress, print_result, progress
 from chaoslat.experiment import DEFAULT_RUNBOOK, DEFAULT_SLO_MS, DEFAULT_WORKLOAD
@@ -38,11 +39,50 @@ def diagnose(
     runbook: frame.Runbook = None,
     seed: frame.Seed = None,
     as_json: frame.Json = False,
+    backend: kube.WhichBackend = "",
+    namespace: kube.Namespace = "default",
+    workload: kube.Workload = "",
+    url: kube.Url = "",
+    container: kube.Container = "",
+    context: kube.Context = "",
+    kubeconfig: kube.Kubeconfig = None,
+    rate: kube.Rate = 20.0,
+    metrics: kube.Metrics = "",
+    admin: kube.Admin = "",
+    database: kube.Database = "",
+    database_user: kube.User = "",
+    tools_image: kube.ToolsImage = "",
+    allow_interventions: kube.Allow = False,
+    dry_run: kube.DryRun = False,
 ) -> int:
     """Look for the cause of the tail on a system that is up. The runbook's interventions are undone at the end.
 
+    With --backend kube: on a workload of your own in a cluster; it is only looked at, unless interventions are allowed.
+
     Exit code 0 when it came to a conclusion (a cause, or none), 4 when it is inconclusive.
     """
+    if backend == "kube":
+        asked = kube.Asked(
+            namespace=namespace,
+            workload=workload,
+            url=url,
+            container=container,
+            context=context,
+            kubeconfig=kubeconfig,
+            rate_rps=rate,
+            metrics=metrics,
+            admin=admin,
+            database=database,
+            user=database_user,
+            tools_image=tools_image,
+            allow=allow_interventions,
+        )
+        chosen, number = runbook or DEFAULT_RUNBOOK, frame.chosen_seed(seed)
+        return kube.diagnose(asked, chosen, slo_ms, number, dry_run=dry_run, as_json=as_json)
+    return _of_a_run(run, slo_ms, runbook, seed, as_json)
+
+
+def _of_a_run(run: str | None, slo_ms: float, runbook: str | None, seed: int | None, as_json: bool) -> int:
     from chaoslat.ledger.lock import machine_lock
     from chaoslat.runs import kept_run
 
@@ -54,7 +94,7 @@ def diagnose(
             found = thread.call(_diagnose(run_id, runbook or DEFAULT_RUNBOOK, slo_ms, number, show), show)
     finally:
         thread.stop()
-    text = "\n".join([*findings(found.findings), "", _conclusion(found)])
+    text = "\n".join([*findings(found.findings), "", kube.conclusion(found)])
     print_result(asdict(found) | {"label": found.label, "run": run_id, "seed": number}, text, as_json=as_json)
     return exits.INVALID if found.inconclusive else exits.AS_EXPECTED
 
@@ -100,10 +140,3 @@ def fresh_log(folder: Path) -> Path:
     """Where this diagnosis's load may write: a log is never written over."""
     names = (folder / f"diagnose-{number}.bin" for number in count(1))
     return next(path for path in names if not path.exists())
-
-
-def _conclusion(found: Diagnosis) -> str:
-    missing = f" ({'; '.join(found.missing)})" if found.missing else ""
-    return (
-        f"diagnosis: {found.label}{missing}, {found.took_s:.1f} s, {found.intervention_count} interventions"
-    )

@@ -7,9 +7,9 @@ import subprocess
 from chaoslat.ledger.ledger import Entry
 
 DEADLINE_S = 10.0
-_GONE = (
+_OBJECT_GONE = ("not found",)
+_CLUSTER_GONE = (
     "connection refused",
-    "not found",
     "no such host",
     "no such file",
     "unable to connect to the server: dial",
@@ -19,7 +19,9 @@ _GONE = (
 def kube(entry: Entry) -> None:
     """Run the entry's command; a cluster, or an object, that is gone has nothing to be undone.
 
-    Raises CalledProcessError when the API server refuses, TimeoutExpired when it does not answer.
+    `existing`: the cluster was there before the run and is not gone when it does not answer: heal again later.
+
+    Raises OSError with its words when the API server refuses, TimeoutExpired when it does not answer.
     """
     args = [str(arg) for arg in _list(entry.args["argv"])]
     argv = [
@@ -37,8 +39,9 @@ def kube(entry: Entry) -> None:
         timeout=2 * DEADLINE_S,
         check=False,
     )
-    if done.returncode and not any(word in done.stderr.lower() for word in _GONE):
-        raise subprocess.CalledProcessError(done.returncode, argv, done.stdout, done.stderr)
+    gone = _OBJECT_GONE if entry.args.get("existing") else (*_OBJECT_GONE, *_CLUSTER_GONE)
+    if done.returncode and not any(word in done.stderr.lower() for word in gone):
+        raise OSError(f"kubectl {' '.join(args[:4])}: {done.stderr.strip()}")
 
 
 def _list(value: object) -> list[object]:

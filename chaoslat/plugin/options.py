@@ -11,7 +11,7 @@ import pytest
 
 KEEPS = ("never", "on-failure", "always")
 _NO_SEED = ""
-_TWINS = ("backend", "seed", "out", "keep", "runbook", "repeat", "report", "summary")
+_TWINS = ("backend", "seed", "out", "keep", "runbook", "repeat", "report", "summary", "context", "namespace")
 _MOST_REPEATS = 1000
 
 
@@ -19,6 +19,14 @@ def add(parser: pytest.Parser) -> None:
     """Add all options. An option on the command line beats its ini twin."""
     group = parser.getgroup("chaoslat", "fault-injection tests of diagnosis (chaoslat)")
     group.addoption("--chaos-backend", metavar="NAME", help="where the system runs (default: local)")
+    group.addoption(
+        "--chaos-context", metavar="NAME", help="kube: context of the kubeconfig (default: current)"
+    )
+    group.addoption(
+        "--chaos-namespace",
+        metavar="NAME",
+        help="kube: a new namespace, or one that carries our label (default: one named after the run)",
+    )
     group.addoption("--chaos-seed", metavar="N", help="seed of the session (default: a fresh one, printed)")
     group.addoption(
         "--chaos-out", metavar="DIR", help="folder of the recordings (default: chaos-out/TIME-SEED)"
@@ -47,6 +55,8 @@ def add(parser: pytest.Parser) -> None:
         help="write a Markdown summary to this file; to $GITHUB_STEP_SUMMARY it is added",
     )
     parser.addini("chaos_backend", "twin of --chaos-backend", default="local")
+    parser.addini("chaos_context", "twin of --chaos-context", default="")
+    parser.addini("chaos_namespace", "twin of --chaos-namespace", default="")
     parser.addini("chaos_seed", "twin of --chaos-seed", default=_NO_SEED)
     parser.addini("chaos_out", "twin of --chaos-out", default="")
     parser.addini("chaos_keep", "twin of --chaos-keep", default="never")
@@ -68,6 +78,8 @@ class Settings:
     project's."""
 
     backend: str
+    context: str
+    namespace: str
     seed: int | None
     out: Path | None
     keep: str
@@ -84,6 +96,8 @@ class Settings:
         given = {name: _value(config, name) for name in _TWINS}
         return cls(
             backend=given["backend"],
+            context=given["context"],
+            namespace=given["namespace"],
             seed=_seed(given["seed"]),
             out=Path(given["out"]) if given["out"] else None,
             keep=_keep(given["keep"]),

@@ -13,6 +13,7 @@ from chaoslat.plugin.finish import Files, check_gate, read_gate, score_lines, wr
 from chaoslat.plugin.options import Settings, worker_input
 
 if TYPE_CHECKING:  # heavy: imported when the first trial needs them
+    from chaoslat.backends.base import Backend
     from chaoslat.experiment import Experiment
     from chaoslat.model import Ruling, Verdict
     from chaoslat.score import Gate, Ruled
@@ -122,16 +123,31 @@ class State:
 
 def open_session(state: State) -> Session:
     """A session on the real machine. Tests of the plugin put another one in its place."""
-    from chaoslat import backends
     from chaoslat.session import Keep, Session
 
     return Session(
-        backends.get(state.settings.backend),
+        _backend(state.settings),
         out=state.out,
         seed=state.seed,
         progress=state.progress,
         keep=Keep(state.settings.keep),
     )
+
+
+def _backend(settings: Settings) -> Backend:
+    """The backend, on the cluster that the options name. Raises UsageError when it takes none."""
+    from chaoslat import backends
+    from chaoslat.backends.kube import KubeBackend
+    from chaoslat.errors import UsageError
+
+    found = backends.get(settings.backend)
+    if not (settings.context or settings.namespace):
+        return found
+    if not isinstance(found, KubeBackend):
+        raise UsageError(
+            f"--chaos-context and --chaos-namespace are for --chaos-backend=kube, not {found.name}"
+        )
+    return found.at(settings.context, settings.namespace)
 
 
 def find_experiment(state: State, wanted: str | Path | Experiment) -> Experiment:

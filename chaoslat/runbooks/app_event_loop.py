@@ -122,4 +122,5 @@ STEP = StepDef(
     hypothesis="synchronous work blocks the app's event loop",
     params=AppEventLoopParams,
     run=run,
+    needs=("acquire", "query", "cpu", "noop", "statements", "app_cpu", "app_metrics"),
 )

@@ -9,7 +9,7 @@ one, read `network_path.py`, add it to the tuple in `chaoslat/runbooks/__init__.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -81,6 +81,16 @@ class Case:
         asked = (f.step for f in before if f.cause and f.outcome is not Outcome.IMPLICATED)
         return tuple(step for step in asked if step not in together)
 
+    def missing(self, needs: tuple[str, ...]) -> tuple[str, ...]:
+        """Why those of `needs` that the latest window lacks are not here; nothing lacks before the first window."""
+        seen = self.windows[-1].not_here if self.windows else {}
+        return tuple(seen[name] for name in needs if name in seen)
+
+    def obstacle(self, call: str) -> str:
+        """Why an intervention cannot be made here, as the operator knows beforehand; empty when it can."""
+        known: Mapping[str, str] = getattr(self.operator, "obstacles", {})
+        return known.get(call, "")
+
     async def observe(self, duration_s: float) -> Window:
         self.windows.append(await observe(self.operator, duration_s))
         return self.window
@@ -117,6 +127,9 @@ class StepDef:
     hypothesis: str
     params: type[StepParams]
     run: Callable[[Case, Any], Any]
+    needs: tuple[
+        str, ...
+    ] = ()  # of the window: calls of the operator, `acquire`, `query`, `cpu`; see `sight.py`
 
     def finding(
         self,

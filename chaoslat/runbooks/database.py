@@ -124,4 +124,5 @@ STEP = StepDef(
     hypothesis="the query or the database itself is slow",
     params=DatabaseParams,
     run=run,
+    needs=("acquire", "query", "pool", "noop", "statements", "db_process"),
 )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chaoslat.backends.base import Operator, Progress
+from chaoslat.errors import NotHere
 from chaoslat.model import Diagnosis, Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Case, Note, Step, StepParams
 
@@ -85,12 +86,28 @@ async def _ask_again(runbook: Runbook, case: Case) -> None:
 async def _run_step(planned: Planned, case: Case) -> list[Finding]:
     """What the step found: one finding, or several of a step that looks for several causes."""
     started_s = case.operator.now_s()
-    said: Finding | Sequence[Finding] = await planned.step.run(case, planned.params)
+    said = await _said(planned, case)
     took_s = case.operator.now_s() - started_s
     findings = [said] if isinstance(said, Finding) else said
     for finding in findings:
         case.progress(f"step {finding.step}: {finding.outcome}. {finding.sentence}")
     return [replace(finding, started_s=started_s, took_s=took_s) for finding in findings]
+
+
+async def _said(planned: Planned, case: Case) -> Finding | Sequence[Finding]:
+    """The step's own words; where it cannot see or do what it needs, that it is inconclusive, and why."""
+    if lacking := case.missing(getattr(planned.step, "needs", ())):
+        return _not_here(planned.step, lacking)
+    try:
+        found: Finding | Sequence[Finding] = await planned.step.run(case, planned.params)
+    except NotHere as error:
+        return _not_here(planned.step, (error.what,))
+    return found
+
+
+def _not_here(step: Step, lacking: Sequence[str]) -> Finding:
+    sentence = f"not here: {'; '.join(dict.fromkeys(lacking))}"
+    return Finding(step.name, step.hypothesis, Outcome.INCONCLUSIVE, step.cause, sentence)
 
 
 def _unexplained(findings: list[Finding]) -> bool:

@@ -34,9 +34,10 @@ class Longer:
 
 async def held_longer(case: Case) -> Longer | None:
     """How much longer requests hold their connections than when the SLO was last kept; None where they do not, where
-    the pool would have been short at the hold time of before, or where the log does not reach back."""
+    the pool would have been short at the hold time of before, where the log does not reach back, or where the pool
+    is not seen."""
     calm = (await before(case)).calm
-    if calm is None:
+    if calm is None or not case.window.pool:
         return None
     per_ms = len(case.window.requests) / case.window.duration_s / 1000.0
     was_ms, is_ms = hold_ms(calm.requests), hold_ms(case.window.requests)
@@ -47,6 +48,8 @@ async def held_longer(case: Case) -> Longer | None:
 
 def held_by_others(window: Window) -> float:
     """Connections in use that the requests do not account for, on average; 0 where those are few of the pool."""
+    if not window.pool:
+        return 0.0
     in_use = float(np.mean([state.in_use for state in window.pool]))
     by_requests = hold_ms(window.requests) * len(window.requests) / window.duration_s / 1000.0
     others = in_use - by_requests

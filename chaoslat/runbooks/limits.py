@@ -24,6 +24,7 @@ from chaoslat.runbooks.window import Window
 
 CPU, POOL = "cpu-limit", "pool-size"
 STEPS = {CPU: "cpu-limit", POOL: "pool-wait"}  # who asks
+SET_CPU, SET_POOL = "set_cpu_quota", "set_pool_size"
 FIGURES = {CPU: ("throttled_per_s", "throttled periods/s"), POOL: ("acquire_mean_ms", "ms")}
 LEAST_RELIEF = 0.1  # what takes less than a tenth of the tail with it is not worth an intervention
 ENLARGE_TO = 30
@@ -61,11 +62,18 @@ async def answer(case: Case, factor: str) -> Answer | None:
 
 async def _open_levers(case: Case) -> tuple[Lever, ...]:
     levers = []
-    if throttled := throttling(case):
+    if (throttled := throttling(case)) and not case.obstacle(SET_CPU):
         levers.append(cpu_lever(case, throttled))
-    if pool_relief(case).share >= LEAST_RELIEF and await held_longer(case) is None:
+    if await _pool_is_open(case):
         levers.append(pool_lever(case, (await case.operator.pool()).max))
     return tuple(levers)
+
+
+async def _pool_is_open(case: Case) -> bool:
+    """A larger pool could be the cure, and can be had."""
+    if pool_relief(case).share < LEAST_RELIEF or case.obstacle(SET_POOL):
+        return False
+    return await held_longer(case) is None
 
 
 def cpu_lever(case: Case, throttled: tuple[CgroupCpu, ...]) -> Lever:

@@ -206,4 +206,5 @@ STEP = StepDef(
     hypothesis="dying memory cgroups make the database's page-cache reclaim slow",
     params=MemoryCgroupsParams,
     run=run,
+    needs=("query", "noop", "statements", "db_process", "memory_cgroups"),
 )

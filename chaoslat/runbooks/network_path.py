@@ -32,10 +32,21 @@ async def run(case: Case, params: NetworkPathParams) -> Finding:
     trip_ms = window.noop_p50_ms
     if math.isnan(trip_ms):
         return STEP.finding(Outcome.INCONCLUSIVE, "no no-op statement came back")
+    if lacking := case.missing(("acquire", "query", "pool")):
+        return _by_itself(params, window, lacking[0])
     part_ms = path_part_ms(window.requests, trip_ms)
     gain = relief_with_queue(window.requests, part_ms, case.slo_ms, window.pool[-1].max, window.duration_s)
     figures = (*_figures(window), Evidence("share of the tail on the path", gain.share, "fraction"))
     return _read(params, window, gain, figures)
+
+
+def _by_itself(params: NetworkPathParams, window: Window, lacking: str) -> Finding:
+    """What the round trip says where it cannot be set against the requests' own times."""
+    words = f"a no-op statement takes {window.noop_p50_ms:.1f} ms of path"
+    if window.noop_p50_ms < params.least_ms:
+        return STEP.finding(Outcome.CLEARED, f"{words}: too little to be called a cause", *_figures(window))
+    text = f"{words}; how much of the tail that is cannot be told. Not here: {lacking}"
+    return STEP.finding(Outcome.INCONCLUSIVE, text, *_figures(window))
 
 
 def _read(params: NetworkPathParams, window: Window, gain: Relief, figures: tuple[Evidence, ...]) -> Finding:
@@ -95,4 +106,5 @@ STEP = StepDef(
     hypothesis="the network path between app and database is slow",
     params=NetworkPathParams,
     run=run,
+    needs=("noop",),
 )

@@ -111,4 +111,5 @@ STEP = StepDef(
     hypothesis="a neighbour uses the node's CPU, and the app waits for a core",
     params=NodeCpuContentionParams,
     run=run,
+    needs=("acquire", "query", "cpu", "noop", "statements", "app_cpu", "db_process", "node_cpu"),
 )

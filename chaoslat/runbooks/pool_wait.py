@@ -12,7 +12,7 @@ import numpy as np
 from chaoslat.model import Evidence, Finding, Outcome
 from chaoslat.runbooks.base import Answer, Case, StepDef, StepParams
 from chaoslat.runbooks.holding import held_by_others, held_longer
-from chaoslat.runbooks.limits import LEAST_RELIEF, POOL, answer, pool_relief
+from chaoslat.runbooks.limits import LEAST_RELIEF, POOL, SET_POOL, answer, pool_relief
 
 
 class PoolWaitParams(StepParams):
@@ -24,6 +24,9 @@ async def run(case: Case, _params: PoolWaitParams) -> Finding:
     found = (case.answers or {}).get(POOL)  # compared beside the CPU limit, with what won still lifted
     if found is None and (why := await _cannot_be(case)):
         return STEP.finding(Outcome.CLEARED, why, *figures)
+    if found is None and (why := case.obstacle(SET_POOL)):
+        text = f"requests wait for a connection; whether a larger pool helps is not known. Not here: {why}"
+        return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
     found = found or await answer(case, POOL)
     if found is None:
         text = "waits for a connection began after the comparison"
@@ -75,12 +78,13 @@ def _read(case: Case, found: Answer, figures: tuple[Evidence, ...], others: floa
 def _figures(case: Case) -> tuple[Evidence, ...]:
     window = case.window
     waiting = [state.waiting for state in window.pool]
+    largest = f"pool max {window.pool[-1].max}" if window.pool else "the pool is not seen"
     acquired = max(window.app.acquire_count, 1)
     known = window.requests.acquire_ms[np.isfinite(window.requests.acquire_ms)]
     return (
         Evidence("mean acquire time", window.app.acquire_sum_ms / acquired, "ms", f"{acquired} acquires"),
         Evidence("P99 acquire time", float(np.quantile(known, 0.99)) if len(known) else 0.0, "ms"),
-        Evidence("most waiters seen", max(waiting, default=0), "requests", f"pool max {window.pool[-1].max}"),
+        Evidence("most waiters seen", max(waiting, default=0), "requests", largest),
     )
 
 
@@ -90,4 +94,5 @@ STEP = StepDef(
     hypothesis="requests wait for a pooled connection",
     params=PoolWaitParams,
     run=run,
+    needs=("acquire",),
 )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +26,17 @@ from chaoslat.model import (
     PoolState,
     SocketInfo,
     StatementStats,
+)
+from chaoslat.runbooks.sight import (
+    BLANK_APP,
+    BLANK_CPU,
+    BLANK_DB,
+    BLANK_MEMORY,
+    BLANK_NODE,
+    BLANK_NOOP,
+    BLANK_STATEMENTS,
+    Sight,
+    unsaid,
 )
 
 NOOPS_A_TICK = 5
@@ -66,6 +78,9 @@ class Window:
     noop: NoopSample
     monitor: tuple[tuple[SocketInfo, ...], ...]  # once a second
     fresh: tuple[FreshConnect, ...]
+    not_here: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what could not be seen -> why; it reads as nothing
 
     @property
     def duration_s(self) -> float:
@@ -85,14 +100,16 @@ class Window:
 
 async def observe(operator: Operator, duration_s: float) -> Window:
     """Watch for `duration_s` without touching anything. Costs about a tenth of a second more than that."""
-    before = await read_counters(operator)
-    pool, noops, monitor = await _sample_until(operator, before.at_s + duration_s)
-    fresh = tuple([await operator.fresh_connect() for _ in range(FRESH_CONNECTS)])
-    after = await read_counters(operator)
+    sight = Sight()
+    before = await read_counters(operator, sight)
+    pool, noops, monitor = await _sample_until(operator, before.at_s + duration_s, sight)
+    fresh = await _fresh(operator, sight)
+    after = await read_counters(operator, sight)
+    requests = await operator.requests(before.at_s, after.at_s)
     return Window(
         since_s=before.at_s,
         until_s=after.at_s,
-        requests=await operator.requests(before.at_s, after.at_s),
+        requests=requests,
         app_cpu=cgroup_difference(before.app_cpu, after.app_cpu),
         app=_app_difference(before.app, after.app),
         statements=_statement_difference(before.statements, after.statements),
@@ -103,24 +120,30 @@ async def observe(operator: Operator, duration_s: float) -> Window:
         noop=_merge(noops),
         monitor=tuple(monitor),
         fresh=fresh,
+        not_here={**sight.not_here, **unsaid(requests), **not_above(after.app_cpu)},
     )
 
 
-async def read_counters(operator: Operator) -> Counters:
-    """All cumulative counters, side by side."""
+async def read_counters(operator: Operator, sight: Sight) -> Counters:
+    """All cumulative counters, side by side; blank what cannot be seen."""
     app_cpu, app, statements, db, memory, node = await asyncio.gather(
-        operator.app_cpu(),
-        operator.app_metrics(),
-        operator.statements(),
-        operator.db_process(),
-        operator.memory_cgroups(),
-        operator.node_cpu(),
+        sight.ask("app_cpu", operator.app_cpu, BLANK_CPU),
+        sight.ask("app_metrics", operator.app_metrics, BLANK_APP),
+        sight.ask("statements", operator.statements, BLANK_STATEMENTS),
+        sight.ask("db_process", operator.db_process, BLANK_DB),
+        sight.ask("memory_cgroups", operator.memory_cgroups, BLANK_MEMORY),
+        sight.ask("node_cpu", operator.node_cpu, BLANK_NODE),
     )
     return Counters(operator.now_s(), app_cpu, app, statements, db, memory, node)
 
 
+async def _fresh(operator: Operator, sight: Sight) -> tuple[FreshConnect, ...]:
+    seen = [await sight.ask("fresh_connect", operator.fresh_connect, None) for _ in range(FRESH_CONNECTS)]
+    return tuple(one for one in seen if one is not None)
+
+
 async def _sample_until(
-    operator: Operator, end_s: float
+    operator: Operator, end_s: float, sight: Sight
 ) -> tuple[list[PoolState], list[NoopSample], list[tuple[SocketInfo, ...]]]:
     """No-ops at every tick; pool and sockets once a second: the monitor of the field report, its log kept."""
     pool: list[PoolState] = []
@@ -128,13 +151,21 @@ async def _sample_until(
     monitor: list[tuple[SocketInfo, ...]] = []
     monitor_due_s = operator.now_s()
     while (now_s := operator.now_s()) < end_s:
-        noops.append(await operator.noop(NOOPS_A_TICK))
+        noops.append(await sight.ask("noop", lambda: operator.noop(NOOPS_A_TICK), BLANK_NOOP))
         if now_s >= monitor_due_s:
-            pool.append(await operator.pool())
-            monitor.append(await operator.sockets())
+            if (state := await sight.ask("pool", operator.pool, None)) is not None:
+                pool.append(state)
+            monitor.append(await sight.ask("sockets", operator.sockets, ()))
             monitor_due_s = now_s + MONITOR_EVERY_S
         await operator.sleep(TICK_PAUSE_S)
     return pool, noops, monitor
+
+
+def not_above(seen: tuple[CgroupCpu, ...]) -> dict[str, str]:
+    """`ancestors`: the walk up from the app's cgroup did not reach the root, where a quota may sit as well."""
+    if not seen or seen[-1].path == "/":
+        return {}
+    return {"ancestors": f"cgroups above {seen[-1].path} cannot be seen, and a quota there throttles as well"}
 
 
 def _merge(samples: list[NoopSample]) -> NoopSample:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from chaoslat.backends.kind.state import NAMESPACE, KindState
@@ -11,16 +12,20 @@ from chaoslat.kube.client import KubeClient
 
 def lost(state: KindState) -> tuple[str, ...]:
     """Pods that are not the ones that were made, or were restarted; an API server that does not answer."""
-    kube = KubeClient(Path(state.kubeconfig), NAMESPACE)
+    return lost_pods(KubeClient(Path(state.kubeconfig), NAMESPACE), NAMESPACE, state.pods.values())
+
+
+def lost_pods(kube: KubeClient, namespace: str, names: Collection[str]) -> tuple[str, ...]:
+    """The same for pods by name; closes the client."""
     try:
-        found = kube.call(kube.core.list_namespaced_pod, NAMESPACE).items
+        found = kube.call(kube.core.list_namespaced_pod, namespace).items
     except SystemLost as error:
         return (str(error),)
     finally:
         kube.close()
     there = {pod.metadata.name: pod for pod in found}
-    gone = [f"pod {name} is gone" for name in state.pods.values() if name not in there]
-    return (*gone, *(why for name in state.pods.values() if name in there for why in _ended(there[name])))
+    gone = [f"pod {name} is gone" for name in names if name not in there]
+    return (*gone, *(why for name in names if name in there for why in _ended(there[name])))
 
 
 def _ended(pod) -> list[str]:  # type: ignore[no-untyped-def]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from chaoslat import paths, probes
@@ -23,14 +24,22 @@ def values(run_id: str, cluster: Cluster) -> dict[str, str]:
     """What the manifests are filled in with."""
     nodes = cluster.nodes
     return {
-        "RUN": run_id,
+        **common(run_id, cluster.images),
         "NAMESPACE": NAMESPACE,
         "APP_NODE": nodes["app"],
         "DATABASE_NODE": nodes["database"],
-        "APP_IMAGE": cluster.images["app"],
-        "MYSQL_IMAGE": cluster.images["mysql"],
-        "TOXIPROXY_IMAGE": cluster.images["toxiproxy"],
         "PULL": "Never",
+        "APP_CPU_LIMIT": f"{probes.node_cpu().cores * APP_LIMIT_SHARE:g}",
+    }
+
+
+def common(run_id: str, images: Mapping[str, str]) -> dict[str, str]:
+    """Those that are the same on any cluster."""
+    return {
+        "RUN": run_id,
+        "APP_IMAGE": images["app"],
+        "MYSQL_IMAGE": images["mysql"],
+        "TOXIPROXY_IMAGE": images["toxiproxy"],
         "DATABASE_ADDRESS": "proxy",
         "DATABASE_USER": APP.user,
         "DATABASE_PASSWORD": APP.password,
@@ -38,7 +47,6 @@ def values(run_id: str, cluster: Cluster) -> dict[str, str]:
         "ROWS": str(ROWS),
         "HOT_ROWS": str(HOT_ROWS),
         "POOL_SIZE": str(POOL_SIZE),
-        "APP_CPU_LIMIT": f"{probes.node_cpu().cores * APP_LIMIT_SHARE:g}",
         "APP_NODE_PORT": str(NODE_PORTS["app"]),
         "ADMIN_NODE_PORT": str(NODE_PORTS["admin"]),
         "TOXIPROXY_NODE_PORT": str(NODE_PORTS["toxiproxy"]),

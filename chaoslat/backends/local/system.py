@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
-from chaoslat.backends.base import SystemInfo
+from chaoslat.backends.base import Operator, SystemInfo
 from chaoslat.backends.local import health, state
 from chaoslat.backends.local.app import HOST
 from chaoslat.backends.local.operator import LocalOperator
@@ -38,7 +38,7 @@ class LocalSystem:
         self._operator = self._make_operator(Promises(ledger, "operator", undo))
         self._saboteur = self._make_saboteur(Promises(ledger, "saboteur", undo))
 
-    def _make_operator(self, promises: Promises) -> LocalOperator:
+    def _make_operator(self, promises: Promises) -> Operator:
         return LocalOperator(self._state, self._tree, self._session, promises, lambda: self.log)
 
     def _make_saboteur(self, promises: Promises) -> LocalSaboteur:
@@ -53,7 +53,7 @@ class LocalSystem:
         return self._state.info()
 
     @property
-    def operator(self) -> LocalOperator:
+    def operator(self) -> Operator:
         return self._operator
 
     @property
@@ -76,10 +76,13 @@ class LocalSystem:
     async def start_load(self, workload: Workload, seed: int, out: Path) -> None:
         await self.stop_load()
         config = LoadConfig(HOST, self._state.ports["app"], workload, seed)
-        launcher = self._tree.launcher(self._state.layout.load)
-        self._load = await LoadProcess.start(config, out.absolute(), launcher)
+        self._load = await LoadProcess.start(config, out.absolute(), self._launcher())
         pid = self._load.pid
         self._remember_load(Part("load", pid, start_ticks(pid) or -1, ""), str(out.absolute()))
+
+    def _launcher(self) -> list[str]:
+        """What puts the load generator in its cgroup."""
+        return self._tree.launcher(self._state.layout.load)
 
     async def set_rate(self, rate_rps: float) -> None:
         if self._load is None:

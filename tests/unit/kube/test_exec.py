@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chaoslat.kube.exec import failure, refusal
-from chaoslat.kube.inside import CpuLimit, parse
+from chaoslat.kube.inside import CpuLimit, parse, parse_cpu
+from chaoslat.model import CgroupCpu
 from tests.kube_recordings import read
 
 ENDED = read("exec.json")
@@ -65,3 +66,25 @@ class TestCpuLimit:
     def test_anything_else_is_refused(self, text: str) -> None:
         with pytest.raises(ValueError):
             parse(text)
+
+
+class TestCountersInside:
+    def test_version_1(self):
+        text = "15000\n100000\nnr_periods 50\nnr_throttled 7\nthrottled_time 2500000000\n12000000000\n"
+        assert parse_cpu(text, "pod/app") == CgroupCpu("pod/app", 15_000, 100_000, 50, 7, 2.5, 12.0)
+
+    def test_version_2(self):
+        text = (
+            "max 100000\nusage_usec 1500000\nuser_usec 1000000\nsystem_usec 500000\n"
+            "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\nnr_bursts 0\nburst_usec 0\n"
+        )
+        assert parse_cpu(text, "pod/app") == CgroupCpu("pod/app", None, 100_000, 0, 0, 0.0, 1.5)
+
+    def test_a_limit_of_version_2(self):
+        text = "20000 100000\nusage_usec 1500000\nnr_periods 9\nnr_throttled 3\nthrottled_usec 250000\n"
+        assert parse_cpu(text, "pod/app") == CgroupCpu("pod/app", 20_000, 100_000, 9, 3, 0.25, 1.5)
+
+    @pytest.mark.parametrize("text", ["", "cat: no such file", "20000 100000\nnr_periods 1\n"])
+    def test_something_else_is_told(self, text):
+        with pytest.raises((ValueError, KeyError)):
+            parse_cpu(text, "pod/app")
