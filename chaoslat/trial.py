@@ -16,18 +16,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from chaoslat import faults
 from chaoslat.backends.base import Operator, Progress, System
 from chaoslat.errors import ChaoslatError, SystemLost
 from chaoslat.experiment import Experiment
 from chaoslat.faults import together
 from chaoslat.faults.base import Bench, Fault
+from chaoslat.gate import Invalid, mean_hold_ms, shows, stood_still, symptom_of, words
 from chaoslat.load.log import Requests
-from chaoslat.load.summary import judge_health, summarise
+from chaoslat.load.summary import judge_health
 from chaoslat.model import Diagnosis, Ruling, Symptom, Verdict
-from chaoslat.proportion import exceeds
 from chaoslat.recording import Recording, record
 from chaoslat.runbooks import diagnose, load
 from chaoslat.verdict import judge
@@ -35,16 +33,10 @@ from chaoslat.verdict import judge
 WARM_S = 1.5
 STEADY_WINDOW_S, STEADY_LOOKS = 4.0, 5
 GATE_WINDOW_S, GATE_LOOKS = 4.0, 6
-GATE_P_VALUE = 0.01
-BUDGET = 0.01  # of the requests; the SLO is on P99
 RECOVERY_WINDOW_S, RECOVERY_LOOKS = 3.0, 6
 RATE_WINDOW_S, RATE_ROUNDS = 2.5, 3
 RATES_RPS = (10.0, 500.0)  # bounds of a rate that is set from the hold time
 UNDO_DEADLINE_S = 60.0
-
-
-class Invalid(Exception):
-    """The trial was no good; the message is the reason. Never leaves this module."""
 
 
 @dataclass
@@ -154,7 +146,7 @@ async def _steady_state(course: Course) -> None:
         if seen.p99_ms <= course.experiment.slo_ms and not seen.failed:
             course.before = await course.system.saboteur.snapshot()
             return
-    raise Invalid(f"no steady state: without a fault {_words(seen)}")
+    raise Invalid(f"no steady state: without a fault {words(seen)}")
 
 
 async def _set_busy_connections(course: Course, wanted: float) -> None:
@@ -168,40 +160,6 @@ async def _set_busy_connections(course: Course, wanted: float) -> None:
         course.rate_rps = rate_rps
         course.event("rate", rate_rps=rate_rps, hold_ms=hold_ms, busy_connections=wanted)
         course.progress(f"a request holds its connection for {hold_ms:.1f} ms: {rate_rps:.0f} requests/s")
-
-
-def mean_hold_ms(seen: Requests) -> float:
-    """Mean time for which a request holds its connection. Raises Invalid when no request said so."""
-    held_ms = seen.latency_ms - seen.acquire_ms
-    known = held_ms[np.isfinite(held_ms)]
-    if not len(known):
-        raise Invalid("no request says how long it held its connection (Server-Timing)")
-    return max(float(known.mean()), 0.01)
-
-
-def symptom_of(seen: Requests, window_s: float, slo_ms: float) -> Symptom:
-    """The latency of a window against the SLO. Raises Invalid when nothing was due in it."""
-    if not len(seen):
-        raise Invalid("no request was due: the load generator does not run")
-    s = summarise(seen, window_s)
-    return Symptom(
-        count=s.count,
-        p50_ms=s.p50_ms,
-        p95_ms=s.p95_ms,
-        p99_ms=s.p99_ms,
-        max_ms=s.max_ms,
-        over_slo=float((seen.latency_ms > slo_ms).mean()),
-        failed=s.failed,
-        rate_rps=s.rate_rps,
-        lag_p99_ms=s.lag_p99_ms,
-    )
-
-
-def _words(seen: Symptom) -> str:
-    return (
-        f"P50/P95/P99 are {seen.p50_ms:.1f}/{seen.p95_ms:.1f}/{seen.p99_ms:.1f} ms, {seen.over_slo:.1%} over the SLO, "
-        f"{seen.failed} of {seen.count} failed"
-    )
 
 
 # --- inject, and see it ---
@@ -261,21 +219,7 @@ async def _symptom_gate(course: Course) -> None:
             return _gate_passed(course)
     if not health.sound:
         raise Invalid(f"the load was not sound: {health.sentence}")
-    raise Invalid(
-        f"the symptom is not {course.experiment.symptom!r}: with {_truth(course)} {_words(symptom)}"
-    )
-
-
-def shows(wanted: str, seen: Symptom, slo_ms: float) -> bool:
-    """Whether the latency breaks the SLO as the experiment says: `classic`, `broken` or `none`.
-
-    Broken takes more than one P99 over the SLO, since the gate looks several times: significantly more requests
-    over it than the 1 % that the SLO allows (one-sided binomial test).
-    """
-    if wanted == "none":
-        return seen.p99_ms <= slo_ms
-    broken = exceeds(round(seen.over_slo * seen.count), seen.count, BUDGET, GATE_P_VALUE)
-    return broken and (wanted == "broken" or seen.p95_ms <= slo_ms)
+    raise Invalid(f"the symptom is not {course.experiment.symptom!r}: with {_truth(course)} {words(symptom)}")
 
 
 def _gate_passed(course: Course) -> None:
@@ -307,6 +251,8 @@ async def _diagnose(course: Course, runbook: Any) -> None:
     course.event("diagnosis", label=course.diagnosis.label, took_s=course.diagnosis.took_s)
     if problems := await course.system.lost():
         raise Invalid("a part of the system was lost during the diagnosis: " + "; ".join(problems))
+    if why := stood_still(await course.look(course.gate_passed_s)):
+        raise Invalid(why)
 
 
 # --- undo, and prove it ---
@@ -365,7 +311,7 @@ async def _prove_recovery(course: Course) -> None:
         if seen.p99_ms <= course.experiment.slo_ms and not seen.failed:
             course.event("recovered", p99_ms=seen.p99_ms)
             return
-    raise Invalid(f"the load did not come back within the SLO: {_words(seen)}")
+    raise Invalid(f"the load did not come back within the SLO: {words(seen)}")
 
 
 # --- verdict ---

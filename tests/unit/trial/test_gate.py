@@ -1,11 +1,14 @@
 """The symptom gate: broken means significantly more requests over the SLO than it allows."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaoslat.gate import mean_hold_ms, shows, stood_still, symptom_of
 from chaoslat.model import Symptom
-from chaoslat.trial import mean_hold_ms, shows, symptom_of
 from tests.doubles import requests
 
 
@@ -33,6 +36,14 @@ def test_none_is_a_p99_within_the_slo():
 def test_a_symptom_counts_what_is_over_the_slo(latency_ms):
     found = symptom_of(requests(latency_ms), 3.0, 30.0)
     assert round(found.over_slo * found.count) == sum(value > 30.0 for value in latency_ms)
+
+
+@pytest.mark.parametrize(
+    ("late", "of", "invalid"), [(0, 600, False), (20, 600, False), (60, 600, True), (0, 0, False)]
+)
+def test_a_load_that_stood_still_makes_the_diagnosis_invalid(late, of, invalid):
+    seen = replace(requests([5.0] * of), lag_ms=np.where(np.arange(of) < late, 900.0, 0.1))
+    assert bool(stood_still(seen)) is invalid
 
 
 def test_the_hold_time_is_the_latency_less_the_wait():
