@@ -170,6 +170,7 @@ async def _inject(course: Course) -> None:
         course.progress(f"inject {fault.name}")
         level = await fault.inject(_bench(course), params)
         course.injected |= level
+        await _nothing_lost(course, f"while {fault.name} was injected")
         course.event("injected", fault=fault.name, level=level)
 
 
@@ -217,6 +218,7 @@ async def _symptom_gate(course: Course) -> None:
             start_s = course.operator.now_s()
         elif shows(course.experiment.symptom, symptom, course.experiment.slo_ms):
             return _gate_passed(course)
+    await _nothing_lost(course, "before the symptom showed")
     if not health.sound:
         raise Invalid(f"the load was not sound: {health.sentence}")
     raise Invalid(f"the symptom is not {course.experiment.symptom!r}: with {_truth(course)} {words(symptom)}")
@@ -249,10 +251,14 @@ async def _diagnose(course: Course, runbook: Any) -> None:
     )
     course.recording.findings(course.diagnosis)
     course.event("diagnosis", label=course.diagnosis.label, took_s=course.diagnosis.took_s)
-    if problems := await course.system.lost():
-        raise Invalid("a part of the system was lost during the diagnosis: " + "; ".join(problems))
+    await _nothing_lost(course, "during the diagnosis")
     if why := stood_still(await course.look(course.gate_passed_s)):
         raise Invalid(why)
+
+
+async def _nothing_lost(course: Course, when: str) -> None:
+    if problems := await course.system.lost():
+        raise Invalid(f"a part of the system was lost {when}: " + "; ".join(problems))
 
 
 # --- undo, and prove it ---
