@@ -65,7 +65,7 @@ kind: node-image ## The same as `chaos`, on a kind cluster that the run makes an
 	@$(STEP) --last "kind" $(AS_ROOT) .venv/bin/chaoslat run --backend kind $(EXPERIMENTS)
 
 kind-test: node-image ## The chaos tests on kind: the contract of backends, pods that die, kills, and the experiments
-	@CHAOSLAT_PRIVILEGED=1 CHAOSLAT_KIND=1 $(STEP) "contract and chaos tests on kind" $(AS_ROOT) $(PYTEST) -m chaos -k "kind" tests $(PYTEST_ARGS)
+	@CHAOSLAT_PRIVILEGED=1 CHAOSLAT_KIND=1 $(STEP) "contract and chaos tests on kind" $(AS_ROOT) $(PYTEST) -m chaos -k "kind or kube" tests $(PYTEST_ARGS)
 	@$(MAKE) kind-experiments
 
 kind-experiments: node-image ## The five experiments on kind, as tests

@@ -53,6 +53,7 @@ def diagnose(
     database_user: kube.User = "",
     tools_image: kube.ToolsImage = "",
     allow_interventions: kube.Allow = False,
+    allow_node: kube.AllowNode = False,
     dry_run: kube.DryRun = False,
 ) -> int:
     """Look for the cause of the tail on a system that is up. The runbook's interventions are undone at the end.
@@ -76,6 +77,7 @@ def diagnose(
             user=database_user,
             tools_image=tools_image,
             allow=allow_interventions,
+            allow_node=allow_node,
         )
         chosen, number = runbook or DEFAULT_RUNBOOK, frame.chosen_seed(seed)
         return kube.diagnose(asked, chosen, slo_ms, number, dry_run=dry_run, as_json=as_json)

@@ -55,6 +55,7 @@ ToolsImage = Annotated[
     ),
 ]
 Allow = Annotated[bool, typer.Option(help="kube: may change CPU limit and pool size; undone at the end.")]
+AllowNode = Annotated[bool, typer.Option(help="kube: may ask the node's kubelet (cAdvisor) as well.")]
 DryRun = Annotated[bool, typer.Option(help="kube: show what would be changed, and change nothing.")]
 
 
@@ -75,6 +76,7 @@ class Asked:
     user: str
     tools_image: str
     allow: bool
+    allow_node: bool
 
     def target(self) -> Target:
         """Raises UsageError when something is missing without which nothing can be said."""
@@ -83,7 +85,9 @@ class Asked:
         for option, value in (("--workload", self.workload), ("--url", self.url)):
             if not value:
                 raise UsageError(f"--backend kube needs {option}", fix="chaoslat diagnose --help")
-        return Target(**asdict(self), password=os.environ.get(PASSWORD, ""))
+        made = Target(**asdict(self), password=os.environ.get(PASSWORD, ""))
+        made.check()
+        return made
 
 
 def diagnose(asked: Asked, runbook: str, slo_ms: float, seed: int, *, dry_run: bool, as_json: bool) -> int:
@@ -106,24 +110,35 @@ def diagnose(asked: Asked, runbook: str, slo_ms: float, seed: int, *, dry_run: b
                     patient.close()
                     print_result(about, _plan_text(about["plan"], target), as_json=as_json)
                     return exits.AS_EXPECTED
-                found = _look(patient, ledger, runbook, slo_ms, seed, show)
-                about["remedies"] = _remedies(found, patient)
+                found = _look(patient, ledger, runbook, slo_ms, seed, show, about)
             finally:
                 custody.heal(run_id)
     finally:
         custody.leave()
-    text = "\n".join([*findings(found.findings), *_remedy_text(about["remedies"]), "", conclusion(found)])
+    more = [*(f"  {line}" for line in about["cadvisor"]), *_remedy_text(about["remedies"])]
+    text = "\n".join([*findings(found.findings), *more, "", conclusion(found)])
     print_result(asdict(found) | {"label": found.label} | about, text, as_json=as_json)
     return exits.INVALID if found.inconclusive else exits.AS_EXPECTED
 
 
-def _look(patient: Patient, ledger: Ledger, runbook: str, slo_ms: float, seed: int, show: Show) -> Diagnosis:
+def _look(
+    patient: Patient,
+    ledger: Ledger,
+    runbook: str,
+    slo_ms: float,
+    seed: int,
+    show: Show,
+    about: dict[str, Any],
+) -> Diagnosis:
+    """The diagnosis; what is said beside it goes into `about`."""
     thread = LoopThread()
     try:
         if patient.target.allow:
             for line in patient.plan():
                 show(f"may {line}" if not line.startswith("not here") else line)
-        return thread.call(_diagnose(patient, ledger, runbook, slo_ms, seed, show), show)
+        found = thread.call(_diagnose(patient, ledger, runbook, slo_ms, seed, show), show)
+        about["remedies"], about["cadvisor"] = _remedies(found, patient), patient.crosscheck()
+        return found
     finally:
         thread.stop()
         patient.close()

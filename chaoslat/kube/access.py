@@ -27,11 +27,12 @@ class Mode(StrEnum):
     READ = "read"  # the read-only steps of a diagnosis
     DEBUG = "debug"  # a debug container in the workload's pod
     INTERVENE = "intervene"  # another CPU limit for the workload
+    NODE = "node"  # what the kubelet of a node measures
     TRIAL = "trial"  # a system of our own in a namespace, faults included
     NAMESPACE = "namespace"  # finding, making and removing that namespace
 
 
-CLUSTER_WIDE = frozenset({Mode.NAMESPACE})
+CLUSTER_WIDE = frozenset({Mode.NAMESPACE, Mode.NODE})
 """Modes whose objects belong to no namespace: they take a ClusterRole."""
 
 
@@ -68,6 +69,7 @@ NEEDS: Mapping[Mode, tuple[Need, ...]] = {
     Mode.INTERVENE: (
         Need("pods/resize", ("get", "patch"), "lifting the CPU limit in place, and putting it back"),
     ),
+    Mode.NODE: (Need("nodes/proxy", ("get",), "throttling as the kubelet has it (cAdvisor)"),),
     Mode.TRIAL: (
         Need("namespaces", ("get",), "seeing that the namespace carries our label"),
         Need("deployments", ("create", "delete", "get", "list"), "app, proxy and database", "apps"),

@@ -23,6 +23,7 @@ HEAD = """\
 #   read        the read-only steps of `chaoslat diagnose --backend kube`
 #   debug       the same with a debug container in the workload's pod (--tools-image)
 #   intervene   the same with --allow-interventions
+#   node        the same with --allow-node; `get nodes/proxy` also reads the logs of every pod on a node
 #   trial       trials: a system of our own in this namespace, faults included (--chaos-backend=kube)
 #   namespace   trials in a namespace that the run makes and removes
 """

@@ -18,6 +18,8 @@ from chaoslat.runbooks.base import Case, StepDef, StepParams
 from chaoslat.runbooks.budget import Relief, path_part_ms, relief_with_queue
 from chaoslat.runbooks.window import Window
 
+QUICKEST = 0.1
+
 
 class NetworkPathParams(StepParams):
     """`least_ms`: a shorter round trip is never called the cause; `implicates` and `clears`: share of the tail."""
@@ -51,7 +53,14 @@ def _by_itself(params: NetworkPathParams, window: Window, lacking: str) -> Findi
 
 def _read(params: NetworkPathParams, window: Window, gain: Relief, figures: tuple[Evidence, ...]) -> Finding:
     trip_ms = window.noop_p50_ms
-    if trip_ms >= params.least_ms and gain.share >= params.implicates:
+    implicated = trip_ms >= params.least_ms and gain.share >= params.implicates
+    if implicated and "node_cpu" in window.not_here and not _always(window, params.least_ms):
+        text = (
+            f"a no-op statement takes {trip_ms:.1f} ms of path, but not always: a prober that waits for a core sees "
+            f"the same. Not here: {window.not_here['node_cpu']}"
+        )
+        return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
+    if implicated:
         text = (
             f"a no-op statement takes {trip_ms:.1f} ms of path; without it {gain.over_after:.1%} instead of "
             f"{gain.over_before:.1%} would be over the SLO. {_where(window)}"
@@ -62,6 +71,11 @@ def _read(params: NetworkPathParams, window: Window, gain: Relief, figures: tupl
         return STEP.finding(Outcome.CLEARED, text, *figures)
     text = f"the path takes {trip_ms:.1f} ms a statement: {gain.share:.0%} of the tail, a part but not the most of it"
     return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
+
+
+def _always(window: Window, least_ms: float) -> bool:
+    """Nearly every round trip is that long: a path delays all, a busy node or a quota only those that meet it."""
+    return _quantile(window.noop.round_trip_ms, QUICKEST) - window.noop.server_mean_ms >= least_ms
 
 
 def _where(window: Window) -> str:

@@ -6,14 +6,16 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 import pytest_asyncio
 
-from chaoslat import faults
+from chaoslat import faults, nodeimage
 from chaoslat.backends.kube.backend import KubeBackend
 from chaoslat.backends.kube.settings import Settings
+from chaoslat.cli.diagnose_kube import PASSWORD
 from chaoslat.custody import MachineCustody
 from chaoslat.errors import EnvironmentMissing, NotHere, UsageError
 from chaoslat.experiment import DEFAULT_WORKLOAD, load, resolve
@@ -22,6 +24,7 @@ from chaoslat.kube.access import Mode
 from chaoslat.ledger import run_folder
 from chaoslat.load.schedule import Shape, Workload
 from chaoslat.model import Outcome, Ruling
+from chaoslat.parts.mysql_seed import DATABASE, PROBE
 from chaoslat.trial import run_trial
 from tests.chaos.existing_cluster import existing
 from tests.chaos.leftovers import CLI
@@ -29,6 +32,7 @@ from tests.chaos.on_kind import NEEDS_KIND
 
 pytestmark = [pytest.mark.chaos, NEEDS_KIND, pytest.mark.asyncio(loop_scope="module")]
 in_module = pytest_asyncio.fixture(scope="module", loop_scope="module")
+in_class = pytest_asyncio.fixture(scope="class", loop_scope="module")
 SPACE = "lent"
 SLO_MS = 30.0
 
@@ -43,7 +47,7 @@ def cluster(tmp_path_factory):
 def user(cluster):
     """Who may make trials and diagnoses in one namespace that is lent to them."""
     cluster.lend(SPACE)
-    return cluster.user(SPACE, Mode.READ, Mode.DEBUG, Mode.INTERVENE, Mode.TRIAL)
+    return cluster.user(SPACE, Mode.READ, Mode.DEBUG, Mode.INTERVENE, Mode.NODE, Mode.TRIAL)
 
 
 @in_module
@@ -184,7 +188,7 @@ RATE_RPS = 60.0
 PATH = "/query?id=7"
 
 
-@in_module
+@in_class
 async def throttled(system, user, tmp_path_factory):
     """A CPU limit that makes the tail of what the command will ask; gives the user's kubeconfig."""
     workload = Workload(RATE_RPS, (Shape("probe", 1.0, PATH),))
@@ -205,10 +209,16 @@ def argv(system, user, *more):
     return ["diagnose", *asked, "--url", url, "--rate", f"{RATE_RPS:g}", "--slo-ms", f"{SLO_MS:g}", *more]
 
 
-async def diagnosed(*args):
+async def diagnosed(*args, env=None):
     """Exit code and what it printed."""
     done = await asyncio.to_thread(
-        subprocess.run, [*CLI, *args, "--json"], capture_output=True, text=True, timeout=200, check=False
+        subprocess.run,
+        [*CLI, *args, "--json"],
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     print(done.stderr[-3000:])
     return done.returncode, json.loads(done.stdout)
@@ -237,11 +247,12 @@ class TestDiagnosingSomebodysWorkload:
 
     async def test_with_leave_it_is_found_and_put_back(self, system, throttled):
         before = await system.saboteur.cpu_quota_us()
-        code, said = await diagnosed(*argv(system, throttled, "--allow-interventions"))
+        code, said = await diagnosed(*argv(system, throttled, "--allow-interventions", "--allow-node"))
         assert await system.saboteur.cpu_quota_us() == before
         assert said["causes"] == ["cpu-throttling"], said
         assert code == 0
         assert said["intervention_count"] >= 1
+        assert said["cadvisor"][0].endswith("the kernel agrees")
 
     async def test_a_diagnosis_that_is_killed_is_undone_by_the_reaper(self, system, throttled):
         before = await system.saboteur.cpu_quota_us()
@@ -252,8 +263,70 @@ class TestDiagnosingSomebodysWorkload:
         await until(system, lambda quota: quota == before, 30.0)
 
 
-def started(*args):
-    return subprocess.Popen([*CLI, *args])
+class TestDiagnosingThePath:
+    async def test_it_is_found_from_beside_the_app_without_touching_anything(self, system, user):
+        ports = system.info.ports
+        base = "http://127.0.0.1"
+        looks = ("--admin", f"{base}:{ports['admin']}", "--metrics", f"{base}:{ports['app']}/metrics")
+        looks += ("--database", f"proxy:{ports['proxy']}/{DATABASE}", "--database-user", PROBE.user)
+        looks += ("--tools-image", nodeimage.image("tools")[0])
+        await system.saboteur.set_latency(20)
+        try:
+            before = await system.saboteur.snapshot()
+            code, said = await diagnosed(*argv(system, user, *looks), env={PASSWORD: PROBE.password})
+            assert await system.saboteur.snapshot() == before
+        finally:
+            await system.saboteur.set_latency(0)
+        assert said["causes"] == ["network-path"], said
+        assert code == 0
+        assert said["intervention_count"] == 0
+
+
+class TestWithoutANamespaceGiven:
+    """Who may do everything: one is made for the run, and removed with it."""
+
+    async def test_pytest_runs_an_experiment_in_one_of_its_own(self, cluster, tmp_path):
+        context = cluster.run("config", "current-context").strip()
+        argv = [sys.executable, "-m", "pytest", "-q", "-m", "chaos", "experiments/none.yaml"]
+        argv += ["--chaos-backend=kube", f"--chaos-context={context}", f"--chaos-out={tmp_path}"]
+        done = await asyncio.to_thread(
+            subprocess.run,
+            argv,
+            env={**os.environ, "KUBECONFIG": str(cluster.admin)},
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        print(done.stdout[-2000:])
+        assert done.returncode == 0
+        assert namespaces_of_runs(cluster) == []
+
+    async def test_a_killed_run_leaves_nothing(self, cluster):
+        env = {**os.environ, "CHAOSLAT_KUBE_CONFIG": str(cluster.admin)}
+        process = started("run", "--backend", "kube", "none", env=env)
+        await until_true(lambda: namespaces_of_runs(cluster) != [], 30.0)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        await until_true(lambda: namespaces_of_runs(cluster) == [], 30.0)
+
+
+def namespaces_of_runs(cluster):
+    """Those that are not on their way out."""
+    found = json.loads(cluster.run("get", "namespaces", "-o", "json"))["items"]
+    active = [one["metadata"]["name"] for one in found if one["status"]["phase"] == "Active"]
+    return [name for name in active if name.startswith("chaoslat-")]
+
+
+async def until_true(holds, bound_s):
+    deadline_s = time.monotonic() + bound_s
+    while not await asyncio.to_thread(holds):
+        assert time.monotonic() < deadline_s
+        await asyncio.sleep(0.5)
+
+
+def started(*args, env=None):
+    return subprocess.Popen([*CLI, *args], env=env)
 
 
 async def until(system, holds, bound_s):

@@ -24,11 +24,15 @@ class KubeBackend:
     def __init__(self, settings: Settings | None = None) -> None:
         self._settings = settings
 
-    def at(self, context: str, namespace: str) -> KubeBackend:
-        """The same on another cluster or in another namespace; empty: as it is."""
+    @property
+    def settings(self) -> Settings:
         from chaoslat.backends.kube.settings import Settings
 
-        now = self._settings or Settings.of()
+        return self._settings or Settings.of()
+
+    def at(self, context: str, namespace: str) -> KubeBackend:
+        """The same on another cluster or in another namespace; empty: as it is."""
+        now = self.settings
         return KubeBackend(replace(now, context=context or now.context, namespace=namespace or now.namespace))
 
     async def create(self, run_id: str, progress: Progress) -> KubeSystem:
@@ -39,11 +43,9 @@ class KubeBackend:
         """
         from chaoslat.backends.kube.building import KubeBuilder
         from chaoslat.backends.kube.no_cgroups import NO_CGROUPS
-        from chaoslat.backends.kube.settings import Settings
         from chaoslat.backends.kube.system import KubeSystem
 
-        chosen = self._settings or Settings.of()
-        builder = KubeBuilder(ledger_of(run_id), NO_CGROUPS, Children(), progress, settings=chosen)
+        builder = KubeBuilder(ledger_of(run_id), NO_CGROUPS, Children(), progress, settings=self.settings)
         return await make(builder, KubeSystem)
 
     def attach(self, run_id: str) -> KubeSystem:

@@ -10,6 +10,7 @@ from pathlib import Path
 from chaoslat.backends.base import Progress
 from chaoslat.backends.kube import lift, workload
 from chaoslat.backends.kube.beside import Beside, Later
+from chaoslat.backends.kube.crosscheck import crosscheck
 from chaoslat.backends.kube.lift import PodCpu
 from chaoslat.backends.kube.login import Login, enter
 from chaoslat.backends.kube.operator import NO_ADMIN, NOT_ALLOWED, KubeOperator, Sources
@@ -64,6 +65,12 @@ class Patient:
                 ]
         return found
 
+    def crosscheck(self) -> list[str]:
+        """What the kubelets say of the same cgroups, a line a container; nothing unless the node may be asked."""
+        if not self.target.allow_node:
+            return []
+        return [crosscheck(self._kube, cpu) for cpu in self._cpus]
+
     def obstacles(self) -> dict[str, str]:
         """Interventions that cannot be made -> why."""
         if not self.target.allow:
@@ -116,14 +123,13 @@ class Patient:
 def modes(target: Target) -> tuple[Mode, ...]:
     """What has to be allowed."""
     debug = (Mode.DEBUG,) if target.tools_image and target.database else ()
-    return (Mode.READ, *debug, *((Mode.INTERVENE,) if target.allow else ()))
+    intervene = (Mode.INTERVENE,) if target.allow else ()
+    return (Mode.READ, *debug, *intervene, *((Mode.NODE,) if target.allow_node else ()))
 
 
 def open_patient(target: Target, ledger: Ledger, progress: Progress) -> Patient:
     """Log in, ask for permissions, find the pods. Raises ChaoslatError; nothing was changed then."""
-    workload.parse(target.workload)
-    target.where()
-    target.database_address()
+    target.check()
     login = enter(ledger.folder, target.context, target.kubeconfig)
     kube = login.client(target.namespace)
     try:

@@ -52,6 +52,14 @@ class PodCpu:
             what = f"the CPU cgroup of {self.place.path} cannot be read inside it: {error.why}"
             raise NotHere(what) from error
 
+    def clock_s(self) -> float:
+        """The wall clock of its node, as the container has it. Raises SystemLost."""
+        return float(self._shell.run("date", "+%s.%N"))
+
+    def node(self) -> str:
+        """Raises SystemLost."""
+        return str(self._pod().spec.node_name)
+
     def resources(self) -> qos.PodResources:
         """What the pod asks for now. Raises SystemLost."""
         return qos.of(self._pod().spec)

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from chaoslat.backends.kube.beside import Tools
+from chaoslat.backends.kube.workload import parse
 from chaoslat.errors import UsageError
 from chaoslat.load.schedule import Shape, Workload
 from chaoslat.probes.mysql import MysqlAddress
@@ -30,6 +31,13 @@ class Target:
     password: str = ""
     tools_image: str = ""
     allow: bool = False
+    allow_node: bool = False
+
+    def check(self) -> None:
+        """Raises UsageError for what cannot be asked, before anything is done."""
+        parse(self.workload)
+        self.where()
+        self.database_address()
 
     def where(self) -> SplitResult:
         """The parts of `url`. Raises UsageError unless it is one that the load generator can ask."""

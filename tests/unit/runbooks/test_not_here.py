@@ -143,6 +143,26 @@ async def test_a_round_trip_alone_can_clear_the_path_and_not_implicate_it(trip_m
     assert f"{trip_ms:.1f} ms of path" in path.sentence
 
 
+@pytest.mark.parametrize(
+    ("trips_ms", "outcome"),
+    [
+        ((25.0, 26.0, 25.5, 27.0, 25.0), Outcome.IMPLICATED),
+        ((0.3, 0.4, 26.0, 27.0, 25.0), Outcome.INCONCLUSIVE),
+    ],
+)
+async def test_on_a_node_that_is_not_seen_a_path_is_implicated_only_when_it_delays_all(trips_ms, outcome):
+    said = {
+        "acquire_ms": 0.1,
+        "query_ms": np.where(np.arange(200) % 5, 4.0, 78.0),
+        "cpu_ms": 0.5,
+        "statements": 3,
+    }
+    operator = Blind(said=said, noop=NoopSample(trips_ms, 0.0), pool=PoolState(10, 5, 1, 0))
+    found = await ladder(operator)
+    (path,) = [f for f in found.findings if f.step == "network-path"]
+    assert path.outcome == outcome, path.sentence
+
+
 class TestSight:
     async def test_an_answer_is_passed_on(self):
         async def question():
