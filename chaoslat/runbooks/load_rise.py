@@ -2,8 +2,9 @@
 
 The access log reaches back to before the tail. Its last stretch within the SLO says at which rate that was kept. When
 the load has risen since, by more than chance and more than a little, and the rate was high while the tail was there,
-the load is the cause, unless a step before found one: then the part that it named is what the load has
-outgrown. Without a stretch from before the tail nothing can be said, and nothing is.
+the load is the cause, unless a step before found one: then the part that it named is what the load has outgrown. So
+it is asked last, and concludes nothing where a step before could not look: a rise beside a slow statement is a
+coincidence, and looks the same from here. Without a stretch from before the tail nothing can be said, and nothing is.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ def _risen(case: Case, history: History, calm: Stretch, figures: tuple[Evidence,
     if named := [f.cause for f in case.findings if f.outcome is Outcome.IMPLICATED]:
         text += f"; {named[0]} is what it has outgrown"
         return STEP.finding(Outcome.NOTED, text, *figures, cause="")
+    if case.window.not_here:
+        why = next(iter(case.window.not_here.values()))
+        text += f", and the tail came with it; what cannot be seen may do it too. Not here: {why}"
+        return STEP.finding(Outcome.INCONCLUSIVE, text, *figures)
     return STEP.finding(Outcome.IMPLICATED, f"{text}, and the tail came with it", *figures, settles=True)
 
 

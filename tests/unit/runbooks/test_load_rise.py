@@ -51,7 +51,7 @@ class Logged(VirtualTime):
         return self.seen.select((self.seen.due_s >= since_s) & (self.seen.due_s < until_s))
 
 
-async def found(*spans, window_s=10.0, before=()):
+async def found(*spans, window_s=10.0, before=(), not_here=()):
     """The finding of somebody who looks at the last `window_s` of the log."""
     now_s = sum(span[0] for span in spans)
     operator = Logged(log(*spans), now_s)
@@ -69,6 +69,7 @@ async def found(*spans, window_s=10.0, before=()):
         noop=NoopSample((0.3,), 0.1),
         monitor=(),
         fresh=(),
+        not_here={call: f"{call} is out of sight" for call in not_here},
     )
     case = Case(operator, 30.0, random.Random(1), lambda _line: None, lambda _kind, _data: None, [seen])
     case.findings += before
@@ -79,6 +80,12 @@ async def test_a_rise_with_which_the_tail_came_is_the_cause():
     finding = await found((30, 60, 0.0), (20, 180, 0.2))
     assert finding.outcome is Outcome.IMPLICATED
     assert finding.settles
+
+
+async def test_where_something_cannot_be_seen_a_rise_concludes_nothing():
+    finding = await found((30, 60, 0.0), (20, 180, 0.2), not_here=("statements",))
+    assert finding.outcome is Outcome.INCONCLUSIVE
+    assert "out of sight" in finding.sentence
 
 
 @pytest.mark.parametrize("rate_rps", [20, 60, 200])
