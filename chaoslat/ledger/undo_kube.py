@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 from chaoslat.ledger.ledger import Entry
@@ -41,7 +42,14 @@ def kube(entry: Entry) -> None:
     )
     gone = _OBJECT_GONE if entry.args.get("existing") else (*_OBJECT_GONE, *_CLUSTER_GONE)
     if done.returncode and not any(word in done.stderr.lower() for word in gone):
-        raise OSError(f"kubectl {' '.join(args[:4])}: {done.stderr.strip()}")
+        said = f"kubectl {' '.join(args[:4])}: {done.stderr.strip()}"
+        silent = any(word in said.lower() for word in _CLUSTER_GONE)
+        raise OSError(f"{said}{_forget(str(entry.args['kubeconfig'])) if silent else ''}")
+
+
+def _forget(kubeconfig: str) -> str:
+    """The way out where a cluster that was to stay is gone."""
+    return f" (when that cluster is gone for good: rm -r {os.path.dirname(kubeconfig)})"
 
 
 def _list(value: object) -> list[object]:

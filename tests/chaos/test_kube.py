@@ -100,6 +100,35 @@ class TestRefusals:
         assert "app" not in cluster.run("get", "all", "--namespace=poor")
 
 
+class TestWithoutANamespaceGiven:
+    """Who may do everything: one is made for the run, and removed with it. Before there is another system beside it."""
+
+    async def test_pytest_runs_an_experiment_in_one_of_its_own(self, cluster, tmp_path):
+        context = cluster.run("config", "current-context").strip()
+        argv = [sys.executable, "-m", "pytest", "-q", "-m", "chaos", "experiments/network-latency.yaml"]
+        argv += ["--chaos-backend=kube", f"--chaos-context={context}", f"--chaos-out={tmp_path}"]
+        done = await asyncio.to_thread(
+            subprocess.run,
+            argv,
+            env={**os.environ, "KUBECONFIG": str(cluster.admin)},
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        print(done.stdout[-2000:])
+        assert done.returncode == 0
+        assert namespaces_of_runs(cluster) == []
+
+    async def test_a_killed_run_leaves_nothing(self, cluster, tmp_path):
+        env = {**os.environ, "CHAOSLAT_KUBE_CONFIG": str(cluster.admin)}
+        process = started("run", "--backend", "kube", "none", "--out", str(tmp_path), env=env)
+        await until_true(lambda: namespaces_of_runs(cluster) != [], 30.0)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        await until_true(lambda: namespaces_of_runs(cluster) == [], 30.0)
+
+
 class TestProbes:
     async def test_it_is_healthy_and_at_rest(self, system):
         assert await system.check() == ()
@@ -280,35 +309,6 @@ class TestDiagnosingThePath:
         assert said["causes"] == ["network-path"], said
         assert code == 0
         assert said["intervention_count"] == 0
-
-
-class TestWithoutANamespaceGiven:
-    """Who may do everything: one is made for the run, and removed with it."""
-
-    async def test_pytest_runs_an_experiment_in_one_of_its_own(self, cluster, tmp_path):
-        context = cluster.run("config", "current-context").strip()
-        argv = [sys.executable, "-m", "pytest", "-q", "-m", "chaos", "experiments/none.yaml"]
-        argv += ["--chaos-backend=kube", f"--chaos-context={context}", f"--chaos-out={tmp_path}"]
-        done = await asyncio.to_thread(
-            subprocess.run,
-            argv,
-            env={**os.environ, "KUBECONFIG": str(cluster.admin)},
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-        print(done.stdout[-2000:])
-        assert done.returncode == 0
-        assert namespaces_of_runs(cluster) == []
-
-    async def test_a_killed_run_leaves_nothing(self, cluster):
-        env = {**os.environ, "CHAOSLAT_KUBE_CONFIG": str(cluster.admin)}
-        process = started("run", "--backend", "kube", "none", env=env)
-        await until_true(lambda: namespaces_of_runs(cluster) != [], 30.0)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        await until_true(lambda: namespaces_of_runs(cluster) == [], 30.0)
 
 
 def namespaces_of_runs(cluster):

@@ -50,8 +50,8 @@ def test_a_cluster_of_the_runs_own_that_does_not_answer_is_gone(entry):
 
 
 def test_a_cluster_that_stays_and_does_not_answer_is_to_be_healed_later(entry):
-    with pytest.raises(OSError, match="was refused"):
-        kube(entry(REFUSED, existing=True))
+    with pytest.raises(OSError, match=r"was refused.*gone for good: rm -r /run/x"):
+        kube(entry(REFUSED, existing=True, kubeconfig="/run/x/kubeconfig"))
 
 
 def test_a_refusal_is_no_undo(entry):
