@@ -11,6 +11,7 @@ from chaoslat.runbooks.base import Case
 from chaoslat.runbooks.symptom import BUDGET, over
 
 HISTORY_S = 300.0
+SURELY = BUDGET / 2  # a stretch of a tail near the budget is within it at times, and no calm
 BIN_S = 1.0
 CALM = (8, 5, 3)  # bins in a row; a longer calm says more of what was usual, and a tail has no such pauses
 
@@ -66,7 +67,7 @@ def last_calm(past: list[Stretch], wanted: int) -> list[Stretch]:
     """The last `wanted` stretches in a row that keep the SLO together, none of them empty; [] without any."""
     for end in range(len(past), wanted - 1, -1):
         row = past[end - wanted : end]
-        if all(len(s.requests) for s in row) and _over(row) <= BUDGET:
+        if all(len(s.requests) for s in row) and _over(row) <= SURELY:
             return row
     return []
 

@@ -146,5 +146,5 @@ def test_a_calm_is_in_a_row_and_the_last_one():
     assert last_calm(row(0, 0, 0.5, 0, 0), 3) == []
     nobody = Stretch(0.0, 1.0, requests([]), 0.0)
     assert last_calm([nobody] * 5, 3) == []
-    once = row(0, 0, 0.02, 0)
+    once = row(0, 0, 0.01, 0)
     assert last_calm(once, 3) == once[1:]
