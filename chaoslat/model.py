@@ -186,12 +186,20 @@ class NodeCpu:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One figure behind a finding: what was measured, in words and as a number."""
+    """One figure behind a finding: what was measured, in words and as a number.
+
+    The value is kept to nine significant digits: more than a measurement is worth, and fewer than
+    those in which two CPUs add the same figures up differently, so that a recording that is judged
+    again says the same on every machine.
+    """
 
     what: str
     value: float
     unit: str
     note: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(f"{self.value:.9g}"))
 
 
 @dataclass(frozen=True, slots=True)
