@@ -251,9 +251,13 @@ async def _diagnose(course: Course, runbook: Any) -> None:
     )
     course.recording.findings(course.diagnosis)
     course.event("diagnosis", label=course.diagnosis.label, took_s=course.diagnosis.took_s)
+    diagnosed_s = course.operator.now_s()
     await _nothing_lost(course, "during the diagnosis")
-    if why := stood_still(await course.look(course.gate_passed_s)):
+    if why := stood_still(await course.operator.requests(course.gate_passed_s, diagnosed_s)):
         raise Invalid(why)
+    for sentence in await course.system.advice(course.diagnosis.causes):
+        course.event("advice", sentence=sentence)
+        course.progress(sentence)
 
 
 async def _nothing_lost(course: Course, when: str) -> None:

@@ -17,6 +17,7 @@ from chaoslat.load.log import LatencyLog, Requests
 from chaoslat.load.schedule import Workload
 from chaoslat.model import (
     AppMetrics,
+    Cause,
     CgroupCpu,
     DbProcess,
     FreshConnect,
@@ -263,6 +264,10 @@ class System(Protocol):
 
     async def lost(self) -> tuple[str, ...]:
         """The parts that have died, in sentences; a fault in force is no loss."""
+        ...
+
+    async def advice(self, causes: tuple[Cause, ...]) -> tuple[str, ...]:
+        """What there is to say beside the finding of these causes: other sources, and what could be done for good."""
         ...
 
     async def destroy(self) -> None:

@@ -26,6 +26,8 @@ from chaoslat.runs import AttachedSystem
 WARM_S = 12.0
 """Load before a diagnosis on a system that had none: the first step looks back at the symptom."""
 
+Found = tuple[Diagnosis, tuple[str, ...]]
+
 RunId = Annotated[
     str | None, typer.Argument(metavar="[RUN]", help="The run; may be left out when there is one.")
 ]
@@ -93,15 +95,20 @@ def _of_a_run(run: str | None, slo_ms: float, runbook: str | None, seed: int | N
     try:
         with progress() as show, interruptible(), machine_lock(run_id, "diagnose"):
             show(f"seed {number}, run {run_id}")
-            found = thread.call(_diagnose(run_id, runbook or DEFAULT_RUNBOOK, slo_ms, number, show), show)
+            found, advice = thread.call(
+                _diagnose(run_id, runbook or DEFAULT_RUNBOOK, slo_ms, number, show), show
+            )
     finally:
         thread.stop()
-    text = "\n".join([*findings(found.findings), "", kube.conclusion(found)])
-    print_result(asdict(found) | {"label": found.label, "run": run_id, "seed": number}, text, as_json=as_json)
+    beside = ["", *(f"  {line}" for line in advice)] if advice else []
+    text = "\n".join([*findings(found.findings), *beside, "", kube.conclusion(found)])
+    about = {"label": found.label, "run": run_id, "seed": number, "advice": list(advice)}
+    print_result(asdict(found) | about, text, as_json=as_json)
     return exits.INVALID if found.inconclusive else exits.AS_EXPECTED
 
 
-async def _diagnose(run_id: str, runbook: str, slo_ms: float, seed: int, show: Progress) -> Diagnosis:
+async def _diagnose(run_id: str, runbook: str, slo_ms: float, seed: int, show: Progress) -> Found:
+    """The diagnosis, and what there is to say beside it."""
     from chaoslat.runbooks import diagnose as look
     from chaoslat.runbooks import load
     from chaoslat.runs import attach
@@ -109,7 +116,8 @@ async def _diagnose(run_id: str, runbook: str, slo_ms: float, seed: int, show: P
     chosen = load(runbook)
     async with _attached(attach(run_id)) as system, _under_load(system, seed, show):
         try:
-            return await look(chosen, system.operator, slo_ms=slo_ms, seed=seed, progress=show)
+            found = await look(chosen, system.operator, slo_ms=slo_ms, seed=seed, progress=show)
+            return found, await system.advice(found.causes)
         finally:
             show("undoing the runbook's interventions")
             await asyncio.shield(system.operator.undo_interventions())

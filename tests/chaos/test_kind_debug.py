@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from chaoslat import backends, nodeimage
 from chaoslat.backends.kind.state import NAMESPACE
-from chaoslat.backends.kube.sockets import Destination, SocketWatch
+from chaoslat.backends.pods.sockets import Destination, SocketWatch
 from chaoslat.custody import MachineCustody
 from chaoslat.engine import images
 from chaoslat.experiment import DEFAULT_WORKLOAD

@@ -9,6 +9,7 @@ import time
 
 from chaoslat.backends.kind.state import NAMESPACE, KindState
 from chaoslat.backends.local.promises import Promises
+from chaoslat.backends.pods.view import PodView
 from chaoslat.cgroup.base import CgroupTree
 from chaoslat.errors import SystemLost
 from chaoslat.kube import resize
@@ -25,11 +26,24 @@ class AppCpu:
     """One hand's access to the limit, an operator's or a saboteur's: each promises its own undo."""
 
     def __init__(
-        self, state: KindState, tree: CgroupTree, kube: KubeClient, promises: Promises, target: str
+        self,
+        state: KindState,
+        tree: CgroupTree,
+        kube: KubeClient,
+        promises: Promises,
+        target: str,
+        view: PodView | None = None,
     ) -> None:
+        """`view`: reads inside the pod, too, once for each quota: a program there costs the app its CPU."""
         self._state, self._tree, self._kube = state, tree, kube
         self._promises, self._target = promises, target
+        self._view, self._read_inside = view, set[int]()
         self._lock = threading.Lock()
+
+    @property
+    def limit_before_us(self) -> int | None:
+        """The quota that this hand found; None where it changed nothing."""
+        return self._before() or None
 
     @property
     def quota_us(self) -> int | None:
@@ -106,9 +120,22 @@ class AppCpu:
         until_s = time.monotonic() + SETTLE_S
         while not self._in_force(quota_us):
             if time.monotonic() > until_s:
-                raise SystemLost(
-                    f"The CPU limit was not resized in place within {SETTLE_S:.0f} s",
-                    where=self._pod,
-                    why=f"quota {self.quota_us} us, wanted {quota_us} us. {self._pending()}".strip(),
-                )
+                raise self._not_done(self.quota_us, quota_us)
             time.sleep(POLL_S)
+        self._check_inside(quota_us)
+
+    def _check_inside(self, quota_us: int) -> None:
+        """The container itself shows what the node does. Raises SystemLost."""
+        if self._view is None or quota_us in self._read_inside:
+            return
+        inside_us = self._view.read().quota_us
+        if inside_us != quota_us:
+            raise self._not_done(inside_us, quota_us)
+        self._read_inside.add(quota_us)
+
+    def _not_done(self, found_us: int | None, wanted_us: int) -> SystemLost:
+        return SystemLost(
+            f"The CPU limit was not resized in place within {SETTLE_S:.0f} s",
+            where=self._pod,
+            why=f"quota {found_us} us, wanted {wanted_us} us. {self._pending()}".strip(),
+        )

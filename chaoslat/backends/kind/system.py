@@ -15,6 +15,8 @@ from chaoslat.backends.local.system import LocalSystem
 from chaoslat.cgroup.base import CgroupTree
 from chaoslat.kube.client import KubeClient
 from chaoslat.ledger import Ledger
+from chaoslat.load.schedule import Workload
+from chaoslat.model import Cause
 
 
 class KindSystem(LocalSystem):
@@ -25,7 +27,10 @@ class KindSystem(LocalSystem):
         super().__init__(made, tree, ledger, children)
 
     def _make_operator(self, promises: Promises) -> KindOperator:
-        return KindOperator(self._kind, self._tree, self._kube, self._session, promises, lambda: self.log)
+        self._looking = KindOperator(
+            self._kind, self._tree, self._kube, self._session, promises, lambda: self.log
+        )
+        return self._looking
 
     def _make_saboteur(self, promises: Promises) -> KindSaboteur:
         return KindSaboteur(self._kind, self._tree, self._kube, self._session, promises)
@@ -41,6 +46,14 @@ class KindSystem(LocalSystem):
     async def _lost_pods(self) -> tuple[str, ...]:
         return await asyncio.to_thread(health.lost, self._kind)
 
+    async def start_load(self, workload: Workload, seed: int, out: Path) -> None:
+        await self._looking.get_ready()
+        await super().start_load(workload, seed, out)
+
+    async def advice(self, causes: tuple[Cause, ...]) -> tuple[str, ...]:
+        return await self._looking.advice(causes)
+
     async def close(self) -> None:
+        await asyncio.to_thread(self._looking.close)
         self._kube.close()
         await super().close()

@@ -10,16 +10,16 @@ from chaoslat import paths
 from chaoslat.backends.kind import workloads
 from chaoslat.backends.kind.reach import until_it_answers
 from chaoslat.backends.kube import manifests, namespace, seed
-from chaoslat.backends.kube.beside import Beside, Tools
 from chaoslat.backends.kube.forward import forward, free_ports
 from chaoslat.backends.kube.login import Login, enter
 from chaoslat.backends.kube.settings import IMAGES, Settings
 from chaoslat.backends.kube.state import APP_CONTAINER, KubeState
-from chaoslat.backends.kube.workload import Place
 from chaoslat.backends.local import database
 from chaoslat.backends.local.builder import Builder
 from chaoslat.backends.local.parts import Part
 from chaoslat.backends.local.proxy import Toxiproxy
+from chaoslat.backends.pods.beside import Beside, Tools
+from chaoslat.backends.pods.place import Place
 from chaoslat.kube import access, apply
 from chaoslat.kube.access import Mode
 from chaoslat.kube.client import KubeClient

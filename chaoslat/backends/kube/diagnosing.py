@@ -9,14 +9,14 @@ from pathlib import Path
 
 from chaoslat.backends.base import Progress
 from chaoslat.backends.kube import lift, workload
-from chaoslat.backends.kube.beside import Beside, Later
-from chaoslat.backends.kube.crosscheck import crosscheck
 from chaoslat.backends.kube.lift import PodCpu
 from chaoslat.backends.kube.login import Login, enter
 from chaoslat.backends.kube.operator import NO_ADMIN, NOT_ALLOWED, KubeOperator, Sources
 from chaoslat.backends.kube.target import Target
 from chaoslat.backends.local.app import App
 from chaoslat.backends.local.promises import Promises
+from chaoslat.backends.pods.beside import Beside, Later
+from chaoslat.backends.pods.crosscheck import crosscheck
 from chaoslat.errors import NotHere
 from chaoslat.kube import access, qos
 from chaoslat.kube.access import Mode

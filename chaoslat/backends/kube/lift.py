@@ -16,15 +16,14 @@ from decimal import Decimal
 from typing import Any
 
 from chaoslat.backends.kube.login import Login
-from chaoslat.backends.kube.workload import Place
 from chaoslat.backends.local.promises import Promises
+from chaoslat.backends.pods.place import Place
+from chaoslat.backends.pods.view import PodView
 from chaoslat.errors import ChaoslatError, NotHere, SystemLost
 from chaoslat.kube import inside, qos
 from chaoslat.kube.client import KubeClient
-from chaoslat.kube.exec import PodShell
 from chaoslat.kube.remedy import Remedy, pending, remedies
 from chaoslat.kube.resize import PERIOD_US, millicores
-from chaoslat.model import CgroupCpu
 
 LIFTED_CORES = Decimal(64)
 SETTLE_S = 15.0
@@ -32,37 +31,22 @@ POLL_S = 0.2  # each look runs a program in the pod, which its CPU limit pays fo
 Body = dict[str, Any]
 
 
-class PodCpu:
+class PodCpu(PodView):
     """One hand's access to the CPU cgroup of a container, an operator's or a saboteur's: each promises its own undo."""
 
     def __init__(
         self, kube: KubeClient, login: Login, place: Place, promises: Promises, target: str = "CPU limit"
     ) -> None:
-        self.place, self._target = place, f"{target} of {place.path}"
-        self._kube, self._login, self._promises = kube, login, promises
-        self._shell = PodShell(kube, place.name, place.container)
+        super().__init__(kube, place)
+        self._target = f"{target} of {place.path}"
+        self._login, self._promises = login, promises
         self._lock = threading.Lock()
 
-    def read(self) -> CgroupCpu:
-        """Raises NotHere when the container shows no cgroup, or has no shell, SystemLost when the pod is gone."""
-        try:
-            return inside.cpu(self._shell, self.place.path)
-        except SystemLost as error:
-            self._pod()
-            what = f"the CPU cgroup of {self.place.path} cannot be read inside it: {error.why}"
-            raise NotHere(what) from error
-
-    def clock_s(self) -> float:
-        """The wall clock of its node, as the container has it. Raises SystemLost."""
-        return float(self._shell.run("date", "+%s.%N"))
-
-    def node(self) -> str:
-        """Raises SystemLost."""
-        return str(self._pod().spec.node_name)
-
-    def resources(self) -> qos.PodResources:
-        """What the pod asks for now. Raises SystemLost."""
-        return qos.of(self._pod().spec)
+    @property
+    def limit_before_us(self) -> int | None:
+        """The quota that this hand found; None where it changed nothing."""
+        before = self._before()
+        return None if before is None else quota_of(before)
 
     def remedy(self) -> Remedy:
         """How its limit would be lifted. Raises NotHere when it cannot be in place, or there is none."""
@@ -97,9 +81,6 @@ class PodCpu:
             before = self._before()
             if self._promises.fulfil(self._target) and before is not None:
                 self._await(before)
-
-    def close(self) -> None:
-        self._shell.close()
 
     def _wanted(self, quota_us: int | None, before: Body) -> Body:
         if quota_us is None:
@@ -144,9 +125,6 @@ class PodCpu:
             return pending(self._pod())
         except ChaoslatError as error:
             return str(error)
-
-    def _pod(self) -> Any:
-        return self._kube.call(self._kube.core.read_namespaced_pod, self.place.name, self._kube.namespace)
 
 
 def lifting(pod: qos.PodResources, place: Place) -> Remedy:

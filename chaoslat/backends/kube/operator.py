@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from chaoslat import probes
-from chaoslat.backends.kube.beside import Beside, Later
 from chaoslat.backends.kube.lift import PodCpu
 from chaoslat.backends.local.app import App
 from chaoslat.backends.local.promises import Promises
+from chaoslat.backends.pods.beside import Beside, Later
 from chaoslat.errors import ChaoslatError, NotHere, SystemLost
 from chaoslat.load.log import LatencyLog, Requests
 from chaoslat.model import (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from chaoslat.backends.base import SystemInfo
 from chaoslat.backends.kube.login import Login
-from chaoslat.backends.kube.workload import Place
 from chaoslat.backends.local.state import State
+from chaoslat.backends.pods.place import Place
 
 APP_CONTAINER = "app"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 from chaoslat.backends.kind.health import lost_pods
-from chaoslat.backends.kube.beside import Beside, Later, Tools
 from chaoslat.backends.kube.lift import PodCpu
 from chaoslat.backends.kube.operator import KubeOperator, Sources
 from chaoslat.backends.kube.saboteur import KubeSaboteur
@@ -13,8 +12,11 @@ from chaoslat.backends.kube.state import KubeState
 from chaoslat.backends.local.parts import Children
 from chaoslat.backends.local.promises import Promises
 from chaoslat.backends.local.system import LocalSystem
+from chaoslat.backends.pods.advice import advice
+from chaoslat.backends.pods.beside import Beside, Later, Tools
 from chaoslat.cgroup.base import CgroupTree
 from chaoslat.ledger import Ledger
+from chaoslat.model import Cause
 from chaoslat.parts.mysql_seed import DATABASE, PROBE
 from chaoslat.probes.mysql import MysqlAddress
 
@@ -33,6 +35,7 @@ class KubeSystem(LocalSystem):
         beside = Later(lambda: Beside(self._kube, made.app_place, address, tools, self._session), stop=False)
         sources = Sources(made.app, beside, DATABASE, self._session)
         cpu = PodCpu(self._kube, made.login, made.app_place, promises)
+        self._cpu = cpu
         self._looking = KubeOperator((cpu,), sources, promises, lambda: self.log, {})
         return self._looking
 
@@ -54,6 +57,9 @@ class KubeSystem(LocalSystem):
     def _lost_pods(self) -> tuple[str, ...]:
         made = self._made
         return lost_pods(made.login.client(made.namespace), made.namespace, made.pods.values())
+
+    async def advice(self, causes: tuple[Cause, ...]) -> tuple[str, ...]:
+        return await asyncio.to_thread(advice, self._cpu, causes, self._cpu.limit_before_us)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._looking.close)

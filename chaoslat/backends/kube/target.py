@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from chaoslat.backends.kube.beside import Tools
 from chaoslat.backends.kube.workload import parse
+from chaoslat.backends.pods.beside import Tools
 from chaoslat.errors import UsageError
 from chaoslat.load.schedule import Shape, Workload
 from chaoslat.probes.mysql import MysqlAddress

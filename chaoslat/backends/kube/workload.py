@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from chaoslat.backends.pods.place import Place
 from chaoslat.errors import SystemLost, UsageError
 from chaoslat.kube.client import KubeClient
 
@@ -12,19 +12,6 @@ KINDS = ("deployment", "statefulset", "daemonset", "pod")
 MOST_PODS = 8
 """Each reading of the CPU counters runs a program in each pod."""
 _DEFAULT = "kubectl.kubernetes.io/default-container"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A container of the pod `name`."""
-
-    name: str
-    container: str
-
-    @property
-    def path(self) -> str:
-        """What its cgroup goes by: the real path cannot be seen from inside."""
-        return f"{self.name}/{self.container}"
 
 
 def parse(text: str) -> tuple[str, str]:

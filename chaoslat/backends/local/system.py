@@ -24,6 +24,7 @@ from chaoslat.load.config import LoadConfig
 from chaoslat.load.log import LatencyLog
 from chaoslat.load.process import LoadProcess
 from chaoslat.load.schedule import Workload
+from chaoslat.model import Cause
 from chaoslat.probes.mysql import MysqlSession
 
 
@@ -107,6 +108,10 @@ class LocalSystem:
 
     async def lost(self) -> tuple[str, ...]:
         return health.lost(self._now())
+
+    async def advice(self, causes: tuple[Cause, ...]) -> tuple[str, ...]:
+        """Nothing beyond what the runbook says: the limits here are of our own making."""
+        return ()
 
     async def close(self) -> None:
         """Drop what this process holds open, and leave the system as it is: the end of an attached one."""

@@ -64,6 +64,11 @@ class Story:
     def blocks(self) -> tuple[Event, ...]:
         return tuple(event for event in self.events if event.get("event") == "block")
 
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What was said beside the diagnosis: other sources, and what could be done for good."""
+        return tuple(str(event["sentence"]) for event in self.events if event.get("event") == "advice")
+
     def phase(self, name: str) -> Requests | None:
         """The requests that were due in a phase; None where it was not reached or nothing is recorded."""
         span = next((phase.span for phase in self.phases if phase.name == name), None)

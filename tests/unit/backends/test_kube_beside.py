@@ -11,8 +11,8 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from chaoslat.backends.kube import beside, beside_agent
-from chaoslat.backends.kube.beside import Later
+from chaoslat.backends.pods import beside, beside_agent
+from chaoslat.backends.pods.beside import Later
 from chaoslat.errors import SystemLost
 from chaoslat.probes.fresh_connect import min_rtt_ms
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chaoslat.backends.kube.crosscheck import crosscheck
-from chaoslat.backends.kube.workload import Place
+from chaoslat.backends.pods.crosscheck import crosscheck
+from chaoslat.backends.pods.place import Place
 from chaoslat.errors import SystemLost
 from chaoslat.kube import cadvisor
 from tests.kube_recordings import read

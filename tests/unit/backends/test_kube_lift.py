@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from chaoslat.backends.kube.lift import LIFTED_CORES, body, lifting, quota_of
-from chaoslat.backends.kube.workload import Place
+from chaoslat.backends.pods.place import Place
 from chaoslat.errors import NotHere
 from chaoslat.kube.qos import PodResources, Resources
 

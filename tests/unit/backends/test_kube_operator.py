@@ -11,8 +11,8 @@ from chaoslat.backends.base import Operator
 from chaoslat.backends.kube.lift import PodCpu
 from chaoslat.backends.kube.login import Login
 from chaoslat.backends.kube.operator import NOT_ALLOWED, KubeOperator, Sources
-from chaoslat.backends.kube.workload import Place
 from chaoslat.backends.local.promises import Promises
+from chaoslat.backends.pods.place import Place
 from chaoslat.errors import ChaoslatError, NotHere, SystemLost
 from chaoslat.kube.inside import CpuLimit
 from chaoslat.ledger import Ledger, new_run_id
@@ -57,7 +57,7 @@ def cluster(monkeypatch):
     monkeypatch.setattr("chaoslat.kube.inside.cpu_limit", lambda shell: CpuLimit(made.quota_us, 100_000))
     seen = lambda shell, path: CgroupCpu(path, made.quota_us, 100_000, 10, 2, 0.1, 1.0)  # noqa: E731
     monkeypatch.setattr("chaoslat.kube.inside.cpu", seen)
-    monkeypatch.setattr("chaoslat.backends.kube.lift.PodShell", lambda *args: args)
+    monkeypatch.setattr("chaoslat.backends.pods.view.PodShell", lambda *args: args)
     return made
 
 

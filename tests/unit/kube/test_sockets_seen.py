@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from chaoslat.backends.kube.sockets import SCRIPT, Destination, from_whole, of_processes, shots
+from chaoslat.backends.pods.sockets import SCRIPT, Destination, from_whole, of_processes, shots
 from chaoslat.kube.follow import Line, stamped
 from tests.kube_recordings import read
 

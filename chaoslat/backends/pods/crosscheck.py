@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoslat.backends.kube.lift import PodCpu
+from chaoslat.backends.pods.view import PodView
 from chaoslat.errors import ChaoslatError
 from chaoslat.kube import cadvisor
 from chaoslat.kube.client import KubeClient
@@ -11,7 +11,7 @@ SAMPLE_S = 30.0
 """The kubelet samples every 10 to 19 s."""
 
 
-def crosscheck(kube: KubeClient, cpu: PodCpu) -> str:
+def crosscheck(kube: KubeClient, cpu: PodView) -> str:
     """One sentence: what cAdvisor has, and whether the kernel agrees. A kubelet that does not say is told, too."""
     place = cpu.place
     try:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pymysql
 
-from chaoslat.backends.kube import beside_agent
-from chaoslat.backends.kube.sockets import Destination, SocketWatch
-from chaoslat.backends.kube.workload import Place
+from chaoslat.backends.pods import beside_agent
+from chaoslat.backends.pods.place import Place
+from chaoslat.backends.pods.sockets import Destination, SocketWatch
 from chaoslat.errors import NotHere, SystemLost
 from chaoslat.kube.client import KubeClient
 from chaoslat.kube.converse import Conversation

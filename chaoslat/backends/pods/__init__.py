@@ -1,0 +1,1 @@
+"""What both backends on Kubernetes see of a pod through the cluster's API."""
