@@ -213,6 +213,19 @@ class Decoys(Protocol):
     async def hold(self, connections: int) -> None: ...
     async def let_go(self) -> None: ...
 
+    async def detours(self) -> int:
+        """Detours of ours on the way from proxy to database."""
+        ...
+
+    async def set_detour(self, delay_ms: float) -> None:
+        """Delay the packets of all connections, half of it each way; in the place of one that is there."""
+        ...
+
+    async def end_detour(self) -> None: ...
+    async def handshake_ms(self) -> float:
+        """How long a new connection from the proxy's side to the database takes."""
+        ...
+
 
 def decoys_of(saboteur: object) -> Decoys | None:
     """A saboteur's means for decoys, its attribute `decoys`; None on a backend that has none."""

@@ -14,6 +14,7 @@ from chaoslat.faults import (
     database_cpu,
     event_loop_block,
     harmless_throttling,
+    l3_delay,
     load_spike,
     network_latency,
     parent_quota,
@@ -39,6 +40,7 @@ FAULTS: tuple[Fault, ...] = (
     event_loop_block.FAULT,
     load_spike.FAULT,
     connection_leak.FAULT,
+    l3_delay.FAULT,
 )
 
 

@@ -10,7 +10,7 @@ from chaoslat.errors import UsageError
 
 _RUN_ID = re.compile(r"[0-9a-f]{8}")
 _SCOPED = re.compile(r"chaoslat-([0-9a-f]{8})")
-_LINK = re.compile(r"cl([0-9a-f]{8})[bhn]")
+_LINK = re.compile(r"cl([0-9a-f]{8})[bhnrs]")
 
 
 def new_run_id() -> str:
@@ -34,8 +34,11 @@ def scoped(run_id: str) -> str:
     return f"chaoslat-{check_run_id(run_id)}"
 
 
-def link_name(run_id: str, end: Literal["b", "h", "n"]) -> str:
-    """One end of a run's veth pair, on the host (`h`) or in the namespace (`n`); a name has at most 15 characters."""
+def link_name(run_id: str, end: Literal["b", "h", "n", "r", "s"]) -> str:
+    """One end of a run's veth pair, on the host (`h`) or in the namespace (`n`), or of a detour (`r`, `s`).
+
+    A name has at most 15 characters.
+    """
     return f"cl{check_run_id(run_id)}{end}"
 
 

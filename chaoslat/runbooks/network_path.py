@@ -82,7 +82,10 @@ def _where(window: Window) -> str:
     connect_ms = _median(f.connect_ms for f in window.fresh)
     if connect_ms > 0.5 * window.noop_p50_ms:
         return f"A fresh connect takes {connect_ms:.1f} ms too: the packets' way itself"
-    return f"A fresh connect takes {connect_ms:.2f} ms: a proxy or middlebox above TCP, not the packets' way"
+    return (
+        f"A fresh connect takes {connect_ms:.2f} ms: it is not the packets' way to what answers there, but a proxy "
+        "above TCP, or the way behind it"
+    )
 
 
 def _figures(window: Window) -> tuple[Evidence, ...]:

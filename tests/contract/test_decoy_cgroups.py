@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chaoslat.backends.local.app import App
-from chaoslat.backends.local.decoys import LocalDecoys
+from chaoslat.backends.local.decoys import Ends, LocalDecoys
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.promises import Promises
 from chaoslat.cgroup import detect
@@ -48,7 +48,9 @@ def ledger(layout):
 @pytest.fixture
 def decoys(layout, tree, ledger):
     nobody = App("http://127.0.0.1:9", "http://127.0.0.1:9")
-    return LocalDecoys(layout, tree, Promises(ledger, "saboteur", undo), nobody)
+    return LocalDecoys(
+        layout, tree, Promises(ledger, "saboteur", undo), nobody, Ends("127.0.0.1", "127.0.0.1", 9)
+    )
 
 
 @pytest.mark.parametrize("place", ["app", "database", "pods"])

@@ -34,6 +34,7 @@ CHANGES = {
     "report": (lambda d: d.set_report(20, 500), lambda d: d.stop_report()),
     "slow statement for some": (lambda d: d.set_statement_delay(20, 8), lambda d: d.restore_statement()),
     "held connections": (lambda d: d.hold(3), lambda d: d.let_go()),
+    "detour": (lambda d: d.set_detour(5), lambda d: d.end_detour()),
     "table lock": (lambda d: d.start_lock(30, 200), lambda d: d.stop_lock()),
 }
 
@@ -138,3 +139,16 @@ async def test_no_helper_and_no_cgroup_is_left(system, decoys):
     app = system.info.cgroups["app"]
     found = [path for path in Path("/sys/fs/cgroup").glob(f"**/{Path(app).parent}/batch-*")]
     assert found == []
+
+
+async def test_a_detour_delays_connections_that_were_open_before(system, decoys):
+    """The prober's has been open all along, and is the same one before, during and after."""
+    before = min((await system.operator.noop(5)).round_trip_ms)
+    await decoys.set_detour(12)
+    during = (await system.operator.noop(5)).round_trip_ms
+    handshake_ms = await decoys.handshake_ms()
+    await decoys.end_detour()
+    after = min((await system.operator.noop(5)).round_trip_ms)
+    assert min(during) >= before + 10
+    assert handshake_ms >= 12
+    assert after < before + 5

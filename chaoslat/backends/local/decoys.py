@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
-from chaoslat.backends.local import burner, lock_holder
+from chaoslat import probes
+from chaoslat.backends.local import burner, lock_holder, relay
 from chaoslat.backends.local.app import App
 from chaoslat.backends.local.helpers import Helpers
 from chaoslat.backends.local.layout import Layout
@@ -16,13 +18,24 @@ from chaoslat.cgroup.base import CgroupTree
 from chaoslat.errors import ChaoslatError
 
 
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The addresses of the way from proxy to database, and the database's port."""
+
+    proxy: str
+    database: str
+    port: int
+
+
 class LocalDecoys:
     """Implements `chaoslat.backends.base.Decoys`."""
 
-    def __init__(self, layout: Layout, tree: CgroupTree, promises: Promises, app: App) -> None:
+    def __init__(self, layout: Layout, tree: CgroupTree, promises: Promises, app: App, ends: Ends) -> None:
         self._layout, self._tree, self._promises, self._app = layout, tree, promises, app
         self._burners = Helpers("burners", Path(burner.__file__), layout.log("burner"), promises)
         self._holders = Helpers("lock holders", Path(lock_holder.__file__), layout.log("lock"), promises)
+        self._relays = Helpers("relays", Path(relay.__file__), layout.log("relay"), promises)
+        self._ends = ends
         self._view = SlowView(layout.db_socket, promises)
 
     # CPU quotas
@@ -127,12 +140,31 @@ class LocalDecoys:
     async def let_go(self) -> None:
         await asyncio.to_thread(self._promises.fulfil, _HELD)
 
+    # the way from proxy to database
+    async def detours(self) -> int:
+        return await asyncio.to_thread(self._relays.alive)
+
+    async def set_detour(self, delay_ms: float) -> None:
+        layout, ends = self._layout, self._ends
+        devices = (layout.host_relay, layout.db_relay)
+        args = (layout.netns, ends.proxy, ends.database, *devices, f"{delay_ms:g}")
+        await asyncio.to_thread(self._relays.start, [self._tree.launcher(layout.probe)], args)
+
+    async def end_detour(self) -> None:
+        await asyncio.to_thread(self._relays.stop)
+
+    async def handshake_ms(self) -> float:
+        return (
+            await asyncio.to_thread(probes.fresh_connect, self._ends.database, self._ends.port)
+        ).connect_ms
+
     # all of it; the quotas are among the saboteur's
     async def snapshot(self) -> dict[str, str]:
         return {
             "burners": str(await self.burners()),
             "lock holders": str(await self.lock_holders()),
             "statement delay": f"{await self.statement_delay_ms():g} ms",
+            "detours": str(await self.detours()),
             "held connections": str(await self.held()),
             "report": "{} of {} ms".format(*await self.report()),
         }

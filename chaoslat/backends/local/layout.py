@@ -71,6 +71,14 @@ class Layout:
     def db_link(self) -> str:
         return link_name(self.run_id, "n")
 
+    @property
+    def host_relay(self) -> str:
+        return link_name(self.run_id, "r")
+
+    @property
+    def db_relay(self) -> str:
+        return link_name(self.run_id, "s")
+
     # files
     @property
     def db_folder(self) -> Path:

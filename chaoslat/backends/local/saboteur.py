@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from chaoslat.backends.local import database, memory, proxy_part
-from chaoslat.backends.local.decoys import LocalDecoys
+from chaoslat.backends.local.decoys import Ends, LocalDecoys
 from chaoslat.backends.local.operator import promise_pool_size
 from chaoslat.backends.local.promises import Promises
 from chaoslat.backends.local.proxy import LATENCY, Toxiproxy
@@ -33,7 +33,9 @@ class LocalSaboteur:
 
     def _make_decoys(self) -> LocalDecoys | None:
         """None on a backend that is made of this one's parts and has no decoys."""
-        return LocalDecoys(self._layout, self._tree, self._promises, self._app)
+        state = self._state
+        ends = Ends(state.host_address, state.db_address, state.ports["mysql"])
+        return LocalDecoys(self._layout, self._tree, self._promises, self._app, ends)
 
     # CPU quota
     async def cpu_quota_us(self) -> int | None:
