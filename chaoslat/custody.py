@@ -17,6 +17,9 @@ class Custody(Protocol):
     def open_run(self) -> str:
         """A new run's id, with a ledger on disk and a reaper that outlives this process."""
 
+    def watched(self, run_id: str) -> bool:
+        """Whether the run's reaper is alive; where it is not, another is started. Raises ChaoslatError."""
+
     def heal(self, run_id: str) -> None:
         """Undo whatever the run has still to undo, and remove its traces. Raises ChaoslatError when it cannot."""
 
@@ -34,6 +37,7 @@ class MachineCustody:
         self._held = ExitStack()
         self._entered = False
         self._first = ""  # the run that the lock names, before it is opened
+        self._reapers: dict[str, tuple[int, int | None]] = {}  # run -> pid and start of its reaper
 
     def enter(self, purpose: str) -> None:
         from chaoslat.ledger import new_run_id
@@ -46,12 +50,27 @@ class MachineCustody:
 
     def open_run(self) -> str:
         from chaoslat.ledger import Ledger, new_run_id
-        from chaoslat.ledger.reaper import spawn
 
         ledger = Ledger.create(self._first or new_run_id())
         self._first = ""
-        spawn(ledger.run_id, None)
+        self._spawn(ledger.run_id)
         return ledger.run_id
+
+    def watched(self, run_id: str) -> bool:
+        from chaoslat.ledger.owner import start_ticks
+
+        pid, started = self._reapers[run_id]
+        if start_ticks(pid) == started:
+            return True
+        self._spawn(run_id)
+        return False
+
+    def _spawn(self, run_id: str) -> None:
+        from chaoslat.ledger.owner import start_ticks
+        from chaoslat.ledger.reaper import spawn
+
+        pid = spawn(run_id, None)
+        self._reapers[run_id] = (pid, start_ticks(pid))
 
     def heal(self, run_id: str) -> None:
         from chaoslat.ledger.heal import heal

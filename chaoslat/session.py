@@ -192,6 +192,8 @@ class Session:
 
     async def _healthy_system(self) -> System:
         if self._system is not None:
+            if not await asyncio.to_thread(self._custody.watched, self._run_id):
+                self._progress("the reaper had died: another watches over the run now")
             complaints = await self._system.check()
             if complaints:
                 await self._discard("; ".join(complaints))

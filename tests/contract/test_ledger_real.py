@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from chaoslat.cgroup import detect
+from chaoslat.custody import MachineCustody
 from chaoslat.errors import Busy, ChaoslatError
 from chaoslat.ledger import Entry, Ledger, heal, leftovers, link_name, lock, new_run_id, run_folder, scoped
 from chaoslat.ledger.marks import mark_tree
@@ -38,6 +39,17 @@ print(pid, flush=True)
 sys.stdin.read()
 ledger.close_run()
 """
+
+
+def _reapers_of(run_id: str) -> list[int]:
+    """The reapers that watch over this run, by their command lines."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = entry.read_bytes().decode(errors="replace").split("\0")
+            if run_id in words and any(word.endswith("reaper_start.py") for word in words):
+                found.append(int(entry.parent.name))
+    return found
 
 
 class OwnerProcess:
@@ -121,6 +133,20 @@ class TestReaper:
         assert os.readlink(f"/proc/{owner.reaper}/cwd") == "/"
         held = {os.readlink(f"/proc/{owner.reaper}/fd/{number}") for number in (0, 1, 2)}
         assert held == {"/dev/null", str(run_folder(owner.run_id) / "reaper.log")}
+
+    def test_another_takes_the_place_of_one_that_died(self) -> None:
+        custody = MachineCustody()
+        run_id = custody.open_run()
+        (first,) = _reapers_of(run_id)
+        assert custody.watched(run_id)
+        os.kill(first, signal.SIGKILL)
+        while start_ticks(first) is not None:
+            time.sleep(0.01)
+        assert not custody.watched(run_id)
+        assert custody.watched(run_id)
+        (second,) = _reapers_of(run_id)
+        assert second != first
+        custody.heal(run_id)
 
     def test_it_does_not_spin(self, own: Callable[..., OwnerProcess]) -> None:
         owner = own()

@@ -55,6 +55,16 @@ def test_one_system_for_all_trials(make, backend, custody):
     assert custody.calls == ["enter", "open 00000001", "heal 00000001", "leave"]
 
 
+def test_a_reaper_that_has_died_is_told_between_trials(make, custody):
+    said = []
+    with make(progress=said.append) as made:
+        made.trial(CPU)
+        assert not any("reaper" in line for line in said)
+        custody.reaper_alive = False
+        made.trial(WRONG)
+    assert "the reaper had died: another watches over the run now" in said
+
+
 def test_each_trial_has_a_seed_and_a_folder_of_its_own(make):
     with make(seed=5) as made:
         seen = [made.trial(CPU), made.trial(WRONG), made.trial(CPU)]
