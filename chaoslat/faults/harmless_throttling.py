@@ -20,7 +20,8 @@ NICE = 19
 FOREVER_S = 3600.0
 LOOK_S = 4.0
 HARMLESS = 0.005  # over the SLO: half of its budget, so that the other cause makes the tail
-SOFTER = (1.0, 0.5, 0.25)  # of the stall asked for, until it harms nobody
+SOFTER = (1.0, 0.5, 0.25, 0.1)  # of the stall asked for, until it harms nobody
+LOOKS = 2  # at each: with a core burnt, a burst of the machine harms in any one look
 
 
 class HarmlessThrottlingParams(Params):
@@ -38,10 +39,11 @@ async def inject(bench: Bench, params: HarmlessThrottlingParams) -> Level:
     await decoys.start_burners(1, beside_app=True, nice=NICE, on_s=FOREVER_S, off_s=0.0)
     for part in SOFTER:
         await quota.set_cores(app, (1.0 + used) * (1.0 - part * params.stall))
-        over_slo, throttled_per_s = await _look(bench)
-        bench.progress(f"throttled {throttled_per_s:.1f} times a second, {over_slo:.1%} over the SLO")
-        if over_slo <= HARMLESS and throttled_per_s > 0:
-            return await _level(decoys, app, throttled_per_s)
+        for _ in range(LOOKS):
+            over_slo, throttled_per_s = await _look(bench)
+            bench.progress(f"throttled {throttled_per_s:.1f} times a second, {over_slo:.1%} over the SLO")
+            if over_slo <= HARMLESS and throttled_per_s > 0:
+                return await _level(decoys, app, throttled_per_s)
     raise ChaoslatError("The throttling cannot be made harmless on this machine now", where="app's cgroup")
 
 
