@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from chaoslat.backends.local import database, folder
 from chaoslat.backends.local.builder import Builder
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.parts import Part
+from chaoslat.backends.local.prober_part import environment, wait_until_ready
 from chaoslat.backends.local.proxy import Toxiproxy
 from chaoslat.cgroup.realtime import allow_realtime
 from chaoslat.kube.client import KubeClient
 from chaoslat.ledger import run_folder, scoped
 from chaoslat.ledger.marks import mark_tree
 from chaoslat.ledger.owner import start_ticks
+from chaoslat.probes import prober
 
 PARTS = {"app": "app", "toxiproxy": "proxy", "mysqld": "database"}
 """Part -> the label of its pod."""
@@ -34,7 +37,8 @@ class KindBuilder(Builder[KindState]):
         base = KindLayout(self.ledger.run_id, folder.choose(self.ledger.run_id))
         self._promise(base)
         _make_folder(base)
-        self.tree.create(base.load)
+        for path in (base.load, base.probe):
+            self.tree.create(path)
         allow_realtime(self.tree, base.load)
         kubeconfig = run_folder(self.ledger.run_id) / KUBECONFIG
         made = cluster.create(self.ledger, base.folder, kubeconfig, self._say)
@@ -70,11 +74,25 @@ class KindBuilder(Builder[KindState]):
         until_it_answers(f"http://127.0.0.1:{made.ports['admin']}/admin/pool")
         found["app"] = self._place(made, "app", pods["app"])
         address = workloads.service_address(kube, "proxy")
-        return self._state(_layout(base, found), made, kube, pods, found, address, cost_bytes)
+        prober_part = self._prober(base, found["app"].pid, address)
+        return self._state(_layout(base, found), made, kube, pods, found, prober_part, address, cost_bytes)
 
     def _place(self, made: cluster.Cluster, name: str, pod: Any) -> Place:
         node = made.nodes["database" if name == "database" else "app"]
         return places.find(self.tree, places.node_cgroup(self.tree, made.kind.ground.docker, node), pod)
+
+    def _prober(self, layout: Layout, app_pid: int, address: str) -> Part:
+        """In the network namespace of the app's pod, as a debug container would be; outside its cgroup."""
+        argv = ["nsenter", f"--net=/proc/{app_pid}/ns/net", sys.executable, "-I", prober.__file__]
+        part = self.children.start(
+            "prober",
+            [*self.tree.launcher(layout.probe), *argv],
+            layout.log("prober"),
+            environment(layout, address, database.PORT),
+            layout.folder,
+        )
+        wait_until_ready(part, layout.prober_socket)
+        return part
 
     def _state(
         self,
@@ -83,6 +101,7 @@ class KindBuilder(Builder[KindState]):
         kube: KubeClient,
         pods: dict[str, Any],
         found: dict[str, Place],
+        prober_part: Part,
         address: str,
         cost_bytes: int,
     ) -> KindState:
@@ -90,7 +109,7 @@ class KindBuilder(Builder[KindState]):
         return KindState(
             run_id=layout.run_id,
             folder=str(layout.folder),
-            parts=tuple(parts),
+            parts=(*parts, prober_part),
             ports={**made.ports, "proxy": database.PORT},
             host_address="127.0.0.1",
             db_address="127.0.0.1",
@@ -102,7 +121,6 @@ class KindBuilder(Builder[KindState]):
             places=layout.places,
             pods={label: pod.metadata.name for label, pod in pods.items()},
             address=address,
-            tools=made.images["tools"],
         )
 
     def _versions(self, kube: KubeClient, made: cluster.Cluster) -> dict[str, str]:

@@ -19,7 +19,7 @@ from chaoslat.engine.kind import Kind
 from chaoslat.ledger import Ledger
 from chaoslat.parts.mysql_seed import MysqlSeed
 
-WORKLOADS = ("app", "mysql", "toxiproxy", "tools")
+WORKLOADS = ("app", "mysql", "toxiproxy")
 NODE_PORTS = {"app": 30080, "admin": 30081, "toxiproxy": 30474, "mysql": 30306}
 NODES_VARIABLE = "CHAOSLAT_KIND_NODES"
 
@@ -63,7 +63,7 @@ def create(ledger: Ledger, folder: Path, kubeconfig: Path, progress: Progress) -
 
 def _load_images(cluster: Cluster, archives: dict[str, Path]) -> None:
     nodes = cluster.nodes
-    where = {name: nodes["database" if name == "mysql" else "app"] for name in archives}
+    where = {"app": nodes["app"], "toxiproxy": nodes["app"], "mysql": nodes["database"]}
     with ThreadPoolExecutor(2) as pool:
         docker = cluster.kind.ground.docker
         jobs = [pool.submit(images.put_on_node, docker, where[name], archives[name]) for name in archives]

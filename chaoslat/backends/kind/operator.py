@@ -1,8 +1,9 @@
 """What an on-call engineer can see and change on a kind cluster: as on the local backend, through pods and nodes.
 
-The network path is looked at from a debug container in the app's pod, whose own image has no tools. A kind node is a
-container of this machine, so what a privileged pod on the node would read is read from here: the node's cgroups. What
-is changed is changed through the API: the CPU limit by in-place resize, the pool through the app's own endpoint.
+A kind node is a container of this machine, so what a debug container in the app's pod, or a privileged one on the
+node, would read is read from here: the pod's network namespace, the node's cgroups. A debug container was tried, and
+given up: trials with one were inconclusive, which were not before (its cost to the tail was not isolated). What is
+changed is changed through the API: the CPU limit by in-place resize, the pool through the app's own endpoint.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from chaoslat import probes
 from chaoslat.backends.kind.cpu import AppCpu
+from chaoslat.backends.kind.netns import fresh_connect_in
 from chaoslat.backends.kind.state import KindState
 from chaoslat.backends.local.operator import LocalOperator
 from chaoslat.backends.local.promises import Promises
 from chaoslat.backends.pods.advice import advice
-from chaoslat.backends.pods.beside import Later
 from chaoslat.backends.pods.crosscheck import crosscheck
 from chaoslat.backends.pods.view import PodView
 from chaoslat.cgroup.base import CgroupTree
@@ -23,7 +25,7 @@ from chaoslat.errors import ChaoslatError
 from chaoslat.kube.client import KubeClient
 from chaoslat.kube.resize import PERIOD_US
 from chaoslat.load.log import LatencyLog
-from chaoslat.model import Cause, FreshConnect, NoopSample, SocketInfo
+from chaoslat.model import Cause, FreshConnect, SocketInfo
 from chaoslat.probes.mysql import MysqlSession
 
 CPU_TARGET = "CPU limit"
@@ -44,14 +46,7 @@ class KindOperator(LocalOperator):
         super().__init__(state, tree, session, promises, log)
         self._kube, self._view = kube, PodView(kube, state.app_place)
         self._cpu = AppCpu(state, tree, kube, promises, CPU_TARGET, self._view)
-        self._beside = Later(lambda: state.looking(kube, session), stop=False)
-
-    async def get_ready(self) -> None:
-        """Have what looks from beside the app started: its start is charged to the pod, and would be seen in a tail.
-
-        Raises SystemLost.
-        """
-        await asyncio.to_thread(lambda: self._beside.get().noop(1))
+        self._address = state.address
 
     async def advice(self, causes: tuple[Cause, ...]) -> tuple[str, ...]:
         """What the kubelet's own figures say of throttling, and what could be done about it."""
@@ -74,13 +69,14 @@ class KindOperator(LocalOperator):
         await self._cpu.set(whole_us if quota_us is None else quota_us)
 
     async def sockets(self) -> tuple[SocketInfo, ...]:
-        return await self._blocking("app", lambda: self._beside.get().sockets())
+        pid = self._pid("app")
+        enter = ("nsenter", f"--net=/proc/{pid}/ns/net")
+        port = self._state.ports["proxy"]
+        return await self._blocking("app", probes.sockets, enter, self._address, port, pid)
 
     async def fresh_connect(self) -> FreshConnect:
-        return await self._blocking("toxiproxy", lambda: self._beside.get().fresh_connect())
-
-    async def noop(self, count: int) -> NoopSample:
-        return await self._blocking("toxiproxy", lambda: self._beside.get().noop(count))
+        port = self._state.ports["proxy"]
+        return await self._blocking("toxiproxy", fresh_connect_in, self._pid("app"), self._address, port)
 
     async def undo_interventions(self) -> None:
         await asyncio.to_thread(self._cpu.restore)
@@ -88,5 +84,4 @@ class KindOperator(LocalOperator):
 
     def close(self) -> None:
         """Drop what is held open to the pod."""
-        self._beside.close()
         self._view.close()

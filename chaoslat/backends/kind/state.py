@@ -8,11 +8,7 @@ from pathlib import Path
 from chaoslat.backends.base import SystemInfo
 from chaoslat.backends.local.layout import Layout
 from chaoslat.backends.local.state import State
-from chaoslat.backends.pods.beside import Beside, Tools
 from chaoslat.backends.pods.place import Place
-from chaoslat.kube.client import KubeClient
-from chaoslat.parts.mysql_seed import PROBE
-from chaoslat.probes.mysql import MysqlAddress, MysqlSession
 
 NAMESPACE = "chaoslat"
 KUBECONFIG = "kubeconfig"
@@ -57,25 +53,18 @@ class KindLayout(Layout):
 
 @dataclass(frozen=True, slots=True)
 class KindState(State):
-    """`pods`: part -> pod's name; `address`: of the proxy's service, which the app knows as its database;
-    `tools`: image of the debug container."""
+    """`pods`: part -> pod's name; `address`: of the proxy's service, which the app knows as its database."""
 
     kubeconfig: str = ""
     kubectl: str = ""
     places: dict[str, str] = field(default_factory=dict)
     pods: dict[str, str] = field(default_factory=dict)
     address: str = ""
-    tools: str = ""
 
     @property
     def app_place(self) -> Place:
         """The app's own container."""
         return Place(self.pods["app"], "app")
-
-    def looking(self, kube: KubeClient, session: MysqlSession) -> Beside:
-        """A debug container beside the app, the one that is there already if any. Raises SystemLost."""
-        database = MysqlAddress(self.address, self.ports["proxy"], PROBE.user, PROBE.password)
-        return Beside(kube, self.app_place, database, Tools(self.tools, pull="Never"), session)
 
     @property
     def backend(self) -> str:

@@ -15,7 +15,6 @@ from chaoslat.backends.local.system import LocalSystem
 from chaoslat.cgroup.base import CgroupTree
 from chaoslat.kube.client import KubeClient
 from chaoslat.ledger import Ledger
-from chaoslat.load.schedule import Workload
 from chaoslat.model import Cause
 
 
@@ -45,10 +44,6 @@ class KindSystem(LocalSystem):
 
     async def _lost_pods(self) -> tuple[str, ...]:
         return await asyncio.to_thread(health.lost, self._kind)
-
-    async def start_load(self, workload: Workload, seed: int, out: Path) -> None:
-        await self._looking.get_ready()
-        await super().start_load(workload, seed, out)
 
     async def advice(self, causes: tuple[Cause, ...]) -> tuple[str, ...]:
         return await self._looking.advice(causes)
