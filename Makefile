@@ -20,8 +20,8 @@ export PYTHONUNBUFFERED := 1
 SUDO := $(if $(filter 0,$(shell id -u)),,$(shell command -v sudo))
 AS_ROOT := $(if $(SUDO),$(SUDO) env PATH="$(PATH)" CHAOSLAT_CACHE="$(CHAOSLAT_CACHE)" PYTHONDONTWRITEBYTECODE=1)
 
-# The experiments on kind are part of `make test` where they can run; KIND=0 leaves them out.
-KIND ?= 1
+# KIND=1 adds the experiments on kind to `make test`. On the slower of two machines they were inconclusive (README).
+KIND ?= 0
 CAN_KIND := $(if $(filter 1,$(KIND)),$(or $(filter 0,$(shell id -u)),$(SUDO)))
 
 STEP := scripts/step.sh
@@ -46,10 +46,10 @@ node-test: setup ## The demo application's tests, against a private database
 unit: setup ## Unit tests only: quick, no privileges
 	@$(STEP) --last "unit tests" $(PYTEST) -m "not chaos" tests/unit $(PYTEST_ARGS)
 
-test: setup lint node-test ## Everything: lint, types, all tests, chaos tests and some decoys on the local backend, experiments on kind
+test: setup lint node-test ## Everything: lint, types, all tests, chaos tests and some decoys on the local backend; KIND=1: experiments on kind
 	@CHAOSLAT_PRIVILEGED=1 $(STEP) "unit, contract, plugin and replay tests" $(PYTEST) -m "not chaos" $(PYTEST_ARGS)
 	@CHAOSLAT_PRIVILEGED=1 $(STEP) "chaos tests" $(AS_ROOT) $(PYTEST) -m chaos tests experiments $(DECOYS) $(PYTEST_ARGS)
-	@$(if $(CAN_KIND),$(MAKE) kind-experiments,echo "== kind: left out (KIND=0, or neither root nor sudo)")
+	@$(if $(CAN_KIND),$(MAKE) kind-experiments,echo "== kind: left out (KIND=1 adds it, with root or sudo)")
 
 chaos: setup ## Inject each cause into a real system, diagnose it blind, print the table
 	@$(STEP) --last "chaos" $(AS_ROOT) .venv/bin/chaoslat run $(EXPERIMENTS)

@@ -1,8 +1,7 @@
 """What an on-call engineer can see and change on a kind cluster: as on the local backend, through pods and nodes.
 
 A kind node is a container of this machine, so what a debug container in the app's pod, or a privileged one on the
-node, would read is read from here: the pod's network namespace, the node's cgroups. A debug container was tried, and
-given up: trials with one were inconclusive, which were not before (its cost to the tail was not isolated). What is
+node, would read is read from here: the pod's network namespace, the node's cgroups. What is
 changed is changed through the API: the CPU limit by in-place resize, the pool through the app's own endpoint.
 """
 
